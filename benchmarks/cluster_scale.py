@@ -40,6 +40,7 @@ from kbench.cluster.loop import Loop
 from kbench.cluster.machines import this_machine
 from kbench.cluster.messages import Block, Order, Result, decode, encode
 from kbench.cluster.schedule import Schedule
+from kbench.values import Cell
 
 MOST_TIME, MOST_KIB = 1.5, 10.0  # per cell
 PARTS = 5
@@ -50,7 +51,7 @@ def template(place: Path) -> dict[str, bytes]:
     """The files of a block of eight cells, whose example is called NAME."""
     (first, *_) = report_scale.cells_of(1, repeats=1, epochs=3)
     cells = [
-        report_scale.Cell(**{**vars(first), "example": NAME.decode(), "backend": one.backend})
+        Cell(**{**vars(first), "example": NAME.decode(), "backend": one.backend})
         for one in report_scale.cells_of(8, repeats=1, epochs=3)
     ]
     run = report_scale.generate(place, "template", cells, 4, 0)
@@ -115,7 +116,7 @@ def main() -> int:
     blocks = tuple(Block(example=f"example_{number}", repeat=1) for number in range(count))
     with tempfile.TemporaryDirectory(prefix="kbench-") as place, cluster(options.workers) as address:
         files = template(Path(place))
-        fleet.on_worker = Instead(files)  # type: ignore[assignment]
+        vars(fleet)["on_worker"] = Instead(files)
         request: dict[str, Any] = {**json.loads(files["run.json"])["request"], "repeats": 1}
         record = folder.ClusterRun(on="", request=request, device="cpu", blocks=blocks, argv=())
         run = folder.create(Path(place), record, "run")

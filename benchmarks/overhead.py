@@ -1,143 +1,147 @@
-"""What measuring costs: steady epochs under kbench over those of a bare fit, and the host's share of the processor.
+"""What measuring costs: a steady epoch under kbench over one of a script's single fit, in processes that alternate.
 
-    python benchmarks/overhead.py [--processes N] [--pairs N] [--backends LIST] [--examples LIST]
+    python benchmarks/overhead.py [--processes N] [--epochs N] [--backends LIST] [--examples LIST]
 
-For each example and backend one cell is run by the real command, and the processor time of its host is read while the
-guest works: at most 2 % of a core. Then kbench's epochs and bare fits of two epochs take turns in processes of that
-backend (overhead_pairs.py), with the host's watching around them. One process may have either model lie better in
-memory, by as much as the goal allows: what counts is the median over the processes of the median ratio of each one's
-pairs, with the interval of so many values. It is to be at most 1.01, over the first epoch of a bare fit as over its
-second. Where a backend's file has its updates put in order, the bare fit does the same, and a second line compares
-with the fit as it ships. kbench has to be installed, and the real data are needed, or KBENCH_DATA.
+Again and again, each backend trains each example in a process with one bare fit of several epochs (overhead_pairs.py)
+and in one by kbench's real command with --interleave off, in an order that changes; then the real command runs all of
+the backends in turns. Of each process counts the median of its second and later epochs. Printed are, for each example
+and backend, the bare fit's seconds and the median of the ratios to the bare fit of the same time, with its interval:
+for kbench alone and, with two backends or more, in turns. In turns only epochs count that end while others still have
+turns. Nothing else should run: the other processes of a busy machine hit one of a pair and not the other. It takes
+about ten seconds for each process. The real data are needed, or KBENCH_DATA.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Sequence
 from pathlib import Path
-
-import psutil
+from statistics import median
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
 from kbench import paths, store
 from kbench.analysis import intervals
-from kbench.cells import launcher, runner
 from kbench.cells import spec as specs
 from kbench.environments import ensure
 from kbench.machine import devices
 from kbench.planning.request import cores
 from kbench.selection import backends, builds
-from kbench.values import Backend, Cell
-
-# All of mnist_mlp's: a fit's first epoch has a few milliseconds more to do, under kbench as in a bare script.
-SAMPLES = {"mnist_mlp": 60000, "mnist_cnn": 1280}
-EPOCHS = 6  # of the cell under the real command
+from kbench.values import Backend, Measured
 
 
-def hosted(backend: str, example: str, folder: Path) -> tuple[Cell, Path, float]:
-    """One cell by the real command: the cell, its folder, and the share of a core that the host used meanwhile."""
-    command = [sys.executable, "-m", "kbench", "run", "--backends", backend, "--examples", example, "--device", "cpu"]
-    counts = ["--samples", str(SAMPLES[example]), "--epochs", str(EPOCHS), "--results", str(folder)]
-    with (folder / "host.txt").open("wb") as log:
-        process = subprocess.Popen([*command, *counts], cwd=CHECKOUT, stdout=log, stderr=log)
-        host, looks = psutil.Process(process.pid), []
-        while process.poll() is None:
-            with contextlib.suppress(psutil.Error):
-                if any("spec.json" in " ".join(child.cmdline()) for child in host.children()):
-                    used = host.cpu_times()
-                    looks.append((time.monotonic(), used.user + used.system))
-            time.sleep(0.2)
-    assert process.returncode == 0, (folder / "host.txt").read_text()[-2000:]
-    run = store.latest(folder)
-    (one,) = store.read(run).measured
-    (start, before), (end, after) = looks[0], looks[-1]
-    return one.cell, store.cell_folder(run, one.cell).path, (after - before) / (end - start)
+def by_kbench(names: Sequence[str], example: str, run: Path, epochs: int) -> Sequence[Measured]:
+    """What the real command measures in one process of each backend: in turns, if there are several."""
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "kbench", "run", "--backends", ",".join(names), "--examples", example),
+            *("--device", "cpu", "--repeats", "1", "--epochs", str(epochs), "--no-plots", "--quiet"),
+            *("--interleave", "on" if len(names) > 1 else "off", "--results", str(run.parent), "--name", run.name),
+        ],
+        cwd=CHECKOUT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if done.returncode:
+        sys.exit(done.stdout)
+    return store.read(run).measured
 
 
-def paired(
-    backend: Backend, folder: Path, pairs: int, ordered: bool, bare_first: bool
-) -> tuple[list[float], list[list[float]]]:
-    """(kbench, bare): seconds of so many epochs under kbench, and of the epochs of the bare fit after each.
-
-    bare_first: whether the bare fit's model is the one that is built first.
-    """
+def bare(backend: Backend, folder: store.CellFolder) -> float:
+    """Seconds of a steady epoch of one fit, of the model and the arrays that the cell in this folder had."""
     environment = ensure.ensure(backend, builds.pick_build(backend, devices.CPU))
-    variables = specs.environment_variables(
-        os.environ,
-        ensure.variables(environment, cores()[0]),
-        devices.pin_variables(devices.CPU),
-        folder / "keras_home",
+    program = CHECKOUT / "benchmarks" / "overhead_pairs.py"
+    done = subprocess.run(
+        [str(environment.python), str(program), str(folder.spec), str(paths.PACKAGE / "guest")],
+        cwd=folder.path,
+        env=specs.environment_variables(
+            os.environ,
+            ensure.variables(environment, cores()[0]),
+            devices.pin_variables(devices.CPU),
+            folder.keras_home,
+        ),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
-    spec = json.loads((folder / "spec.json").read_text("utf-8"))
-    path, log = folder / "pairs.json", folder / "pairs.txt"
-    path.write_text(json.dumps({**spec, "epochs": pairs + 1}), "utf-8")
-    progress = runner.Progress(folder / "events.jsonl")
-    pairs_program = CHECKOUT / "benchmarks" / "overhead_pairs.py"
-    ended = launcher.to_its_end(
-        launcher.launch(
-            [
-                *(str(environment.python), str(pairs_program), str(path), str(paths.PACKAGE / "guest")),
-                *(str(int(ordered)), str(int(bare_first))),
-            ],
-            variables=variables,
-            folder=folder,
-            log=log,
-            timeout=1800.0,
-            watch=lambda: progress.sample() and None,
+    if done.returncode:
+        sys.exit(done.stdout)
+    seconds: list[float] = json.loads(done.stdout.rpartition("epochs ")[2].splitlines()[0])
+    return median(seconds[1:])
+
+
+def steady(one: Measured, others: Sequence[Measured] = ()) -> float | None:
+    """Seconds of the median of its second and later epochs; if others have turns, of those that end while they do."""
+    epochs = one.epochs[1:]
+    if others:
+        last = max(turn.round for other in others for epoch in other.epochs for turn in epoch.rounds)
+        epochs = tuple(epoch for epoch in epochs if epoch.rounds and epoch.rounds[-1].round <= last)
+    return median(epoch.seconds for epoch in epochs) if epochs else None
+
+
+def ratio(ours: Sequence[float | None], bare: Sequence[float]) -> str:
+    """The median of the processes' ratios, with its interval."""
+    found = [one / other for one, other in zip(ours, bare, strict=True) if one is not None]
+    if not found:
+        return "-"
+    interval = intervals.of_median(found)
+    return f"{median(found):.3f}" + (f" ({interval.low:.3f}-{interval.high:.3f})" if interval else "")
+
+
+def measure(example: str, chosen: Sequence[Backend], processes: int, epochs: int, folder: Path) -> None:
+    """Measure one example and print a line for each backend."""
+    names = [backend.name for backend in chosen]
+    bares: dict[str, list[float]] = {name: [] for name in names}
+    alone: dict[str, list[float | None]] = {name: [] for name in names}
+    in_turns: dict[str, list[float | None]] = {name: [] for name in names}
+    specs_of: dict[str, store.CellFolder] = {}  # of the first cell of each backend
+    for process in range(processes):
+        for number, backend in enumerate(chosen):
+            name, run = backend.name, folder / f"{example}-{process}-{number}"
+            ways = ("kbench", "bare")[:: -1 if process % 2 else 1]
+            for way in ways:
+                if way == "bare":
+                    bares[name].append(bare(backend, specs_of[name]))
+                    continue
+                (one,) = by_kbench([name], example, run, epochs)
+                alone[name].append(steady(one))
+                specs_of.setdefault(name, store.cell_folder(run, one.cell))
+        if len(names) > 1:
+            measured = by_kbench(names, example, folder / f"{example}-{process}-turns", epochs)
+            for one in measured:
+                others = [other for other in measured if other is not one]
+                in_turns[one.cell.backend].append(steady(one, others))
+    for name in names:
+        turns = ratio(in_turns[name], bares[name]) if in_turns[name] else "-"
+        print(
+            f"{example:12} {name:20} {median(bares[name]):8.4f}   {ratio(alone[name], bares[name]):21} {turns}",
+            flush=True,
         )
-    )
-    said = log.read_text("utf-8", "replace")
-    log.unlink()
-    assert ended.code == 0, said[-2000:]
-    told = json.loads(said.rpartition("pairs ")[2].splitlines()[0])
-    return told["kbench"], told["bare"]
-
-
-def ratio(processes: list[tuple[list[float], list[list[float]]]], epoch: int) -> str:
-    """The median of the processes' median ratios to that epoch of the bare fits, with its interval."""
-    ratios = tuple(
-        statistics.median(ours / epochs[epoch] for ours, epochs in zip(kbench, bare, strict=True))
-        for kbench, bare in processes
-    )
-    interval = intervals.of_median(ratios)
-    return f"{statistics.median(ratios):.3f}" + (f" ({interval.low:.3f}-{interval.high:.3f})" if interval else "")
 
 
 def main() -> None:
     """Measure and print a line for each example and backend."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--processes", type=int, default=8)
-    parser.add_argument("--pairs", type=int, default=15, help="in each process")
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--processes", type=int, default=7, help="of each kind")
+    parser.add_argument("--epochs", type=int, default=12, help="of each process; the first is not counted")
     parser.add_argument("--backends", default="keras2/tensorflow,keras3/tensorflow,keras3/jax,keras3/torch")
     parser.add_argument("--examples", default="mnist_mlp,mnist_cnn")
     options = parser.parse_args()
+    if options.processes < 1 or options.epochs < 2:
+        parser.error("a process at least is needed, and two epochs")
     known = backends.load_all(paths.project_folder("backends"))
-    print(f"{'example':12} {'backend':20} {'host':>6} {'kbench (s)':>10}   {'over the first':21} over the second")
-    for example in options.examples.split(","):
-        for name in options.backends.split(","):
-            with tempfile.TemporaryDirectory() as folder:
-                _, cell_folder, share = hosted(name, example, Path(folder))
-                for ordered in (True, False) if known[name].ordered_updates else (False,):
-                    told = [
-                        paired(known[name], cell_folder, options.pairs, ordered, bool(process % 2))
-                        for process in range(options.processes)
-                    ]
-                    seconds = statistics.median(statistics.median(kbench) for kbench, _ in told)
-                    print(
-                        f"{example:12} {name:20} {share:6.1%} {seconds:10.4f}   {ratio(told, 0):21} {ratio(told, 1)}"
-                        + (" against the fit as it ships" if known[name].ordered_updates and not ordered else ""),
-                        flush=True,
-                    )
+    chosen = [known[name] for name in options.backends.split(",")]
+    print(f"{'example':12} {'backend':20} {'bare (s)':>8}   {'x bare, alone':21} x bare, in turns")
+    with tempfile.TemporaryDirectory() as folder:
+        for example in options.examples.split(","):
+            measure(example, chosen, options.processes, options.epochs, Path(folder))
 
 
 if __name__ == "__main__":

@@ -4,10 +4,10 @@
 
 Times are drawn and then compared by kbench's own code. Printed is, for each kind of machine, number of rows and of
 processes (and for racing, as `run` does it by itself): in how many tables of equal backends a row is said to be
-slower than the fastest, of which the promise is at most 5 %; with --power, also how often the last row is said to be
-slower that is 1.1, 1.2 and 1.5 times as slow as the others. Nothing of how times are drawn is told to the code that
-compares them: processes may differ by more than it assumes, and those of one backend by more than those of another.
-All of it takes an hour; --only "processes 5" and --tables 50 a minute.
+slower than the fastest, of which the promise is at most 5 % where processes differ as they were measured to; with
+--power, also how often the last row is said to be slower that is 1.1, 1.2 and 1.5 times as slow as the others. Of a
+row's processes the first is whole, and the others are short. Nothing of how times are drawn is told to the code that
+compares them. All of it takes an hour; --only measured and --tables 50 a minute.
 """
 
 from __future__ import annotations
@@ -25,19 +25,21 @@ import numpy as np
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
-from kbench.analysis import intervals, processes, rounds
-from kbench.analysis.processes import Process
+from kbench.analysis import intervals, row_times, spreads, summaries
 from kbench.analysis.ratios import Timed, ranked
 from kbench.analysis.rows import open_rows
-from kbench.analysis.summaries import summarise
+from kbench.axes import RowKey
 from kbench.epochs import Epoch, Turn
 from kbench.planning.request import PRECISION
 from kbench.summary import Summary
 from kbench.values import OK, SLOWER, Cell, Measured, Outcome
 
 EPOCHS, TURNS, STEPS = 5, 2, 3  # steady epochs; turns of an epoch, and steps of a turn
+SHORT_TURNS = 6  # of a short process, the first of which warms up
 NAMES = "abcdefgh"
-ROWS, PROCESSES, RACING = (2, 4, 8), (1, 2, 3, 5, 10), 0
+ROWS, PROCESSES, RACING = (2, 3, 4, 8), (1, 2, 3, 5), 0
+MOST_RACED = 13  # processes of a row
+MEASURED = ()  # spreads that are drawn from those of the rows that kbench comes with
 SLOWNESS = (1.1, 1.2, 1.5)
 
 CELL = Cell(
@@ -53,7 +55,7 @@ CELL = Cell(
     batch_size=10,
     seed=0,
 )
-ROW = summarise([Measured(CELL, Outcome(OK))])[0]
+ROW = summaries.summarise([Measured(CELL, Outcome(OK))])[0]
 
 Random = np.random.Generator
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
@@ -72,6 +74,12 @@ class Machine:
 
 
 MACHINES = {
+    "as measured": Machine(MEASURED),
+    "as measured, turns 10 %": Machine(MEASURED, (0.1,)),
+    "as measured, turns 10 %, correlated": Machine(MEASURED, (0.1,), correlation=0.8),
+    "as measured, bursts": Machine(MEASURED, bursts=0.1),
+    "as measured, drift 1.5": Machine(MEASURED, drift=1.5),
+    "as measured, in sequence": Machine(MEASURED, in_turns=False),
     **{f"processes {share} %": Machine((share / 100,)) for share in (0, 2, 5, 10, 20)},
     "one 20 %, others 0": Machine((0.2, 0.0)),
     "one 20 %, others 5 %": Machine((0.2, 0.05)),
@@ -98,79 +106,108 @@ def of(values: Sequence[float], backend: int) -> float:
     return values[min(backend, len(values) - 1)]
 
 
-def repeat(
-    random: Random, machine: Machine, truth: Sequence[float], number: int, active: Sequence[int]
-) -> dict[int, Process]:
-    """One process of each of the `active` backends: in turns, or one after the other in another order each time."""
-    turns = EPOCHS * TURNS
+def drawn_spreads(random: Random, machine: Machine, rows: int) -> list[float]:
+    """The spread of each row's processes."""
+    if machine.spreads != MEASURED:
+        return [of(machine.spreads, row) for row in range(rows)]
+    measured = [float(np.std(row.logs, ddof=1)) for row in spreads.read()]
+    return [float(one) for one in random.choice(measured, rows)]
+
+
+def sitting(
+    random: Random, machine: Machine, levels: Mapping[int, Sequence[float]], number: int, short: bool
+) -> list[Measured]:
+    """Processes that run beside each other, with these levels of each row: in turns, or one after the other."""
+    each = [(row, place, level) for row, its in levels.items() for place, level in enumerate(its)]
+    turns = SHORT_TURNS if short else EPOCHS * TURNS
     if machine.in_turns:  # each round in another order
-        when = np.argsort(random.random((turns, len(active))), axis=1).T / len(active) + np.arange(turns)
+        when = np.argsort(random.random((turns, len(each))), axis=1).T / len(each) + np.arange(turns)
         when = when / turns
     else:
-        order = np.roll(np.arange(len(active)), number)
-        when = (order[:, None] + np.arange(turns) / turns) / len(active)
-    length = 2 / turns / len(active)  # of a burst: two turns
+        order = np.roll(np.arange(len(each)), number)
+        when = (order[:, None] + np.arange(turns) / turns) / len(each)
+    length = 2 / turns / len(each)  # of a burst: two turns
     starts = random.random(random.poisson(machine.bursts / length))
     hit = ((starts <= when[..., None]) & (when[..., None] < starts + length)).any(axis=2)
     pace = machine.drift ** ((number + when) / 10) * np.where(hit, 5.0, 1.0)
-    measured = {}
-    for position, backend in enumerate(active):
-        usual = truth[backend] * math.exp(random.normal(0, of(machine.spreads, backend)))
-        noise = np.exp(_correlated(random, of(machine.noises, backend), machine.correlation, turns))
-        measured[backend] = _process(usual * pace[position] * noise, machine.in_turns)
-    if machine.in_turns:
-        return rounds.of_repeat({backend: rounds.of_process(one) for backend, one in measured.items()})
-    return {backend: process for backend, one in measured.items() if (process := processes.of_epochs(one))}
+    found = []
+    for position, (row, place, level) in enumerate(each):
+        noise = np.exp(_correlated(random, of(machine.noises, row), machine.correlation, turns))
+        cell = replace(CELL, backend=f"keras9/{NAMES[row]}", repeat=number, timing=place + 1 if short else 0)
+        found.append(_process(cell, level * pace[position] * noise, machine.in_turns))
+    return found
 
 
 def _correlated(random: Random, noise: float, correlation: float, turns: int) -> Numbers:
-    """Noise of which each value is correlated with the one before."""
-    values = random.normal(0, noise, turns)
-    for turn in range(1, turns):
-        values[turn] = correlation * values[turn - 1] + math.sqrt(1 - correlation**2) * values[turn]
-    return values
+    drawn = random.normal(0, noise, turns)
+    for turn in range(1, turns if correlation else 0):
+        drawn[turn] = correlation * drawn[turn - 1] + math.sqrt(1 - correlation**2) * drawn[turn]
+    return drawn
 
 
-def _process(turns: Numbers, in_turns: bool) -> Measured:
+def _process(cell: Cell, turns: Numbers, in_turns: bool) -> Measured:
     epochs = []
-    for epoch, one in enumerate(turns.reshape(EPOCHS, TURNS)):
+    per_epoch = len(turns) if cell.timing else TURNS
+    for epoch, one in enumerate(turns.reshape(-1, per_epoch)):
         steps = tuple(np.repeat(one / STEPS, STEPS).tolist()) if in_turns else ()
-        rounds = tuple(Turn(TURNS * epoch + turn + 1, turn * STEPS, (turn + 1) * STEPS) for turn in range(TURNS))
-        epochs.append(Epoch(epoch + 2, float(one.sum()), 1000, step_seconds=steps, rounds=rounds if in_turns else ()))
-    return Measured(CELL, Outcome(OK), tuple(epochs))
+        turn_of = (Turn(per_epoch * epoch + turn + 1, turn * STEPS, (turn + 1) * STEPS) for turn in range(per_epoch))
+        rounds = tuple(turn_of) if in_turns else ()
+        epochs.append(Epoch(epoch + 2, float(one.sum()), 1000, step_seconds=steps, rounds=rounds))
+    return Measured(cell, Outcome(OK), tuple(epochs))
 
 
 def table(random: Random, machine: Machine, truth: Sequence[float], times: int) -> tuple[list[Summary], int]:
     """The rows of a run of so many processes of each, or of one that is racing; and how many there were in all."""
+    varying = drawn_spreads(random, machine, len(truth))
+
+    def levels(rows: Sequence[int], count: int) -> dict[int, list[float]]:
+        return {row: [truth[row] * math.exp(random.normal(0, varying[row])) for _ in range(count)] for row in rows}
+
     active = list(range(len(truth)))
-    found: dict[int, dict[int, Process]] = {backend: {} for backend in active}
-    rows: list[Summary] = []
-    for number in range(times or intervals.INTERIM_ANALYSES):
-        for backend, process in repeat(random, machine, truth, number, active).items():
-            found[backend][number] = process
-        if times and number < times - 1:
-            continue
-        rows = compared(found, intervals.CONFIDENCE if times else intervals.INTERIM_CONFIDENCE)
+    whole: list[Measured] = []
+    short: list[Measured] = []
+    if machine.in_turns:
+        whole = sitting(random, machine, levels(active, 1), 1, False)
+        if times != 1:
+            short = sitting(random, machine, levels(active, (times or 3) - 1), 2, True)
+    else:  # whole processes, one after the other
+        for number in range(1, (times or 3) + 1):
+            whole += sitting(random, machine, levels(active, 1), number, False)
+    number = 3
+    while True:
+        rows = compared(whole, short, intervals.INTERIM_CONFIDENCE if not times else intervals.CONFIDENCE)
         still_open = open_rows(rows, PRECISION)
-        if times or not still_open:
-            break
-        active = sorted(NAMES.index(row.backend) for row in still_open[rows[0].ranking])
-    return rows, sum(map(len, found.values()))
+        if times or not still_open or number > MOST_RACED // 2 + 2:
+            return rows, len(whole) + len(short)
+        active = sorted(NAMES.index(row.backend[-1]) for row in still_open[rows[0].ranking])
+        if machine.in_turns:
+            short += sitting(random, machine, levels(active, 2), number, True)
+        else:
+            whole += sitting(random, machine, levels(active, 1), number + 1, False)
+        number += 1
 
 
-def compared(found: Mapping[int, Mapping[int, Process]], confidence: float) -> list[Summary]:
+def compared(whole: Sequence[Measured], short: Sequence[Measured], confidence: float) -> list[Summary]:
     """The rows as kbench compares them, fastest first."""
-    times = processes.row_times(found)
+    ok, further = _by_row(whole), _by_row(short)
+    times = row_times.row_times(ok, further, spreads.shipped())
     timed = [
-        Timed(replace(ROW, backend=NAMES[backend], epoch_seconds=one.seconds), (), in_turns=one)
-        for backend, one in times.items()
+        Timed(replace(ROW, backend=ok[row][0].cell.backend, epoch_seconds=one.seconds), one)
+        for row, one in times.items()
     ]
     return ranked(sorted(timed, key=lambda one: one.seconds), confidence=confidence)
 
 
+def _by_row(measured: Sequence[Measured]) -> dict[RowKey, list[Measured]]:
+    found: dict[RowKey, list[Measured]] = {}
+    for one in measured:
+        found.setdefault(one.cell.key, []).append(one)
+    return found
+
+
 def slower(rows: Sequence[Summary]) -> set[int]:
     """The backends that are said to be slower than the fastest."""
-    return {NAMES.index(row.backend) for row in rows if row.verdict == SLOWER}
+    return {NAMES.index(row.backend[-1]) for row in rows if row.verdict == SLOWER}
 
 
 def false_tables(random: Random, machine: Machine, rows: int, times: int, tables: int) -> tuple[float, float]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import multiprocessing
 import os
 import shutil
@@ -23,6 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -30,8 +32,8 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
 from kbench import store
-from kbench.analysis import intervals
-from kbench.analysis.summaries import summarise
+from kbench.analysis.rows import summarised
+from kbench.store import RunResults
 from kbench.values import SLOWER, Measured
 
 BACKENDS = "keras2/tensorflow,keras2/theano,keras3/torch,keras3/jax"
@@ -78,9 +80,7 @@ def disturbed(how: str, half: float) -> Iterator[None]:
             child.join()
 
 
-def measure(
-    folder: Path, name: str, example: str, options: Sequence[str], backends: str = BACKENDS
-) -> list[Measured]:
+def measure(folder: Path, name: str, example: str, options: Sequence[str], backends: str = BACKENDS) -> RunResults:
     """What a run of one example measures."""
     subprocess.run(
         [
@@ -92,18 +92,24 @@ def measure(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    return list(store.read(folder / name).measured)
+    return store.read(folder / name)
 
 
-def until(measured: Sequence[Measured], slow: set[str], confidence: float) -> tuple[float, bool]:
+def until(run: RunResults, slow: set[str]) -> tuple[float, bool]:
     """Seconds of all cells until each of the `slow` backends has its verdict, and whether they have."""
-    repeats = max(one.cell.repeat for one in measured)
+    repeats = max(one.cell.repeat for one in (*run.measured, *run.short))
     for so_far in range(1, repeats + 1):
-        there = [one for one in measured if one.cell.repeat <= so_far]
-        found = {row.backend for row in summarise(there, confidence=confidence) if row.verdict == SLOWER}
+        whole, short = ([one for one in cells if one.cell.repeat <= so_far] for cells in (run.measured, run.short))
+        rows = summarised(replace(run, measured=tuple(whole), short=tuple(short)))
+        found = {row.backend for row in rows if row.verdict == SLOWER}
         if slow <= found or so_far == repeats:
-            return sum(one.outcome.seconds or 0.0 for one in there), slow <= found
-    raise AssertionError
+            return seconds(whole, short), slow <= found
+    return math.nan, False
+
+
+def seconds(*cells: Sequence[Measured]) -> float:
+    """Those of all of these cells."""
+    return sum(one.outcome.seconds or 0.0 for several in cells for one in several)
 
 
 def times(folder: Path, how: str, repeats: int, slow: dict[str, set[str]]) -> None:
@@ -117,11 +123,11 @@ def times(folder: Path, how: str, repeats: int, slow: dict[str, set[str]]) -> No
         with disturbed(how, half):
             fixed = measure(folder, f"{how}-{example}-fixed", example, (*options, *fixed_options))
         if how == "quiet":
-            rows = summarise(racing)
+            rows = summarised(racing)
             slow[example] = {row.backend for row in rows if (row.relative_to_fastest or 0.0) >= DIFFERENT}
-        one, stands = until(racing, slow[example], intervals.INTERIM_CONFIDENCE)
-        other, fixed_stands = until(fixed, slow[example], intervals.CONFIDENCE)
-        whole = sum(one.outcome.seconds or 0.0 for one in fixed)
+        one, stands = until(racing, slow[example])
+        other, fixed_stands = until(fixed, slow[example])
+        whole = seconds(fixed.measured, fixed.short)
         soonest = f"(stood after {other:.0f})" if fixed_stands else "and more"
         print(
             f"{how:12} {example:10} {len(slow[example])} slower: "
@@ -138,7 +144,7 @@ def mistakes(folder: Path, how: str, tables: int) -> None:
         options = ("--samples", "5000", "--seed", str(seed), "--budget", "3m")
         with disturbed(how, 60.0):
             measured = measure(folder, f"same-{how}-{seed}", "mnist_mlp", options, ",".join((SAME, *NAMES)))
-        rows = summarise(measured, confidence=intervals.INTERIM_CONFIDENCE)
+        rows = summarised(measured)
         told += any(row.verdict for row in rows)
         wrong += any(row.verdict == SLOWER for row in rows)
     print(f"{how:12} the same backend three times: in {wrong} of {told} tables one is said to be slower", flush=True)

@@ -141,6 +141,7 @@ class Summary:
     latency_p50_seconds: float | None = None
     latency_p95_seconds: float | None = None
     latency_p99_seconds: float | None = None
+    short_processes: int = 0  # beside its repeats: they only timed some steps
     # No columns.
     ratios: Mapping[str, Ratio] = field(default_factory=dict, metadata=column())  # by kind
     # of its cells; they follow as columns

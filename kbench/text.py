@@ -32,7 +32,7 @@ def significant(value: float | None, digits: int = 3) -> str:
 
 
 def format_ratio(ratio: float | None, verdict: str) -> str:
-    """The ratio, with ~ in front if no difference is shown, and ? if it is too unsure to say anything."""
+    """The ratio, with ~ in front if the comparison is open, and ? if it is too unsure to say anything."""
     mark = "" if ratio is None else {NO_DIFFERENCE: "~", NOT_COMPARED: "?"}.get(verdict, "")
     return mark + significant(ratio)
 

@@ -42,10 +42,11 @@ FASTEST = "fastest"
 BASELINE = "baseline"
 FASTER = "faster"
 SLOWER = "slower"
-NO_DIFFERENCE = "no difference shown"
+AS_FAST = "as fast"  # to within the precision that was asked for
+NO_DIFFERENCE = "no difference shown"  # open: more processes may show one, or that there is none
 NOT_COMPARED = "not compared"  # nothing shows how sure the ratio is, or it is too unsure to say anything
 
-# What the intervals of a row were resampled from.
+# What a row's interval is from: several processes, or the epochs of one.
 REPEATS = "repeats"
 EPOCHS = "epochs"
 
@@ -257,11 +258,18 @@ class Cell:
     seed: int
     threads: int = 0  # of its process; 0 if unknown
     axes: Mapping[str, Value] = field(default_factory=dict)  # what else varies in its run, such as {"batch_size": 64}
+    # Beside whole processes a repeat may have short ones, which only time some steps: 1, 2, ... A whole one has 0.
+    timing: int = 0
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Its process among those of its row."""
+        return self.repeat, self.timing
 
     @property
     def id(self) -> str:
         """Unique in its run, and valid as a folder's name."""
-        return f"{self.row_id}__r{self.repeat}"
+        return f"{self.row_id}__r{self.repeat}{f't{self.timing}' if self.timing else ''}"
 
     @property
     def row_id(self) -> str:

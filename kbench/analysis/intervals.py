@@ -88,6 +88,11 @@ def differing_by_chance(ratios: int) -> int:
     return next(count for count in range(ratios + 1) if bdtr(count, ratios, 1 - CONFIDENCE) >= CONFIDENCE)
 
 
+def two_sided(alpha: float) -> tuple[float, float]:
+    """The parts of a distribution between which all but alpha of it lies."""
+    return alpha / 2, 1 - alpha / 2
+
+
 def normal(part: float) -> float:
     """What a standard normal deviation does not exceed in this part of cases."""
     from scipy.special import ndtri  # scipy.stats takes a second to import

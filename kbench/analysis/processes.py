@@ -1,37 +1,27 @@
-"""How much processes of a backend differ, and how much that leaves open about a ratio.
-
-The times of a backend's processes differ by more than their epochs show, and by how much is itself hardly known from
-a few. So each row has a distribution over possible spreads (standard deviations of the logarithm of a process's
-time): a stated prior, updated by the row's own processes and, where there are several rows, by those of the others
-(empirical Bayes; Lu & Stephens, *Variance adaptive shrinkage*, Bioinformatics 32, 2016: a grid of variances in place
-of the single prior of Smyth 2004, so that one unsteady backend among steady ones stays unsteady).
-"""
+"""The times of rows that were measured together, from each one's processes, and the intervals of their ratios."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from statistics import median
-from typing import Any, TypeVar
+from statistics import fmean, median
+from typing import TypeVar
 
 import numpy as np
 
-from kbench.analysis import intervals, step_times
+from kbench.analysis import intervals, levels, spreads, step_times
+from kbench.analysis.levels import Level, Numbers
 from kbench.values import Interval, Measured
 
 Row = TypeVar("Row", bound=Hashable)
-Numbers = np.ndarray[Any, np.dtype[np.float64]]
+# (repeat, process): processes of a repeat run side by side, and what the machine does then is common to them.
+Place = tuple[int, int]
 
-# Of a row with one process nobody knows more than this: up to a spread of 20 %, verdicts then hold.
-OF_ONE = 0.21
-# The prior of several: spreads from the smallest to the largest are as likely as their logarithms; half of them lie
-# below 6 %, the root mean square of the reference runs (whose robust estimate is 3 %). The largest has more weight:
-# two or three processes that happen to agree do not decide. See docs/measuring.md for the simulation.
-SMALLEST, LARGEST = 0.01, 0.35
-AT_LARGEST = 0.13
-_SPREADS = 16
-OTHERS = 0.9  # of a row's prior, at most, is what the other rows show
+# As many rows as the prior counts for beside the other rows of the table, which show this machine now.
+OF_PRIOR = 12.0
+# A process is odd if it is off by more than this, and by so many times as much as the usual one of its row.
+ODD, ODD_TIMES, FEWEST_FOR_ODD = 0.05, 6.0, 4
 _PASSES = 20  # of the fit, which hardly changes after three
 
 
@@ -43,19 +33,32 @@ class Process:
     error: float | None = None  # standard error of its logarithm, as its own turns or epochs vary; None if unknown
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RowTime:
-    """The time of a row, over its processes, and how much they may differ."""
+    """The time of a row, over its processes."""
 
     seconds: float  # of an epoch, in a usual repeat
-    repeats: frozenset[int]
-    variances: tuple[float, ...]  # possible ones of a process's logarithm
-    chances: tuple[float, ...]  # how likely each of them is
+    places: frozenset[Place]  # of its processes
+    level: Level  # its logarithm, relative to those of the rows beside it
+    shift: float  # the logarithm of `seconds` less the level's median
     error: float | None  # of a process, by its own turns or epochs
+    odd: Mapping[Place, float]  # processes that are far off, and how many times as slow as the row they are
 
-    def prediction_half_width(self, processes: int = 1) -> float:
-        """How far the mean of so many of its processes lies off, in 95 % of cases: the logarithm of a factor."""
-        return _half_width(np.array(self.variances) / processes, np.array(self.chances), 1 - intervals.CONFIDENCE)
+    @property
+    def repeats(self) -> frozenset[int]:
+        return frozenset(repeat for repeat, _ in self.places)
+
+    @property
+    def interval(self) -> Interval | None:
+        """That of `seconds`; None for one process, if nothing shows how its time varies."""
+        if _unknown(self):
+            return None
+        ends = (self.level.quantile(part) + self.shift for part in intervals.two_sided(1 - intervals.CONFIDENCE))
+        return levels.interval(*ends)
+
+    def prediction_half_width(self) -> float:
+        """How far one of its processes lies off, in 95 % of cases: the logarithm of a factor."""
+        return levels.half_width(self.level.spreads, 1 - intervals.CONFIDENCE)
 
 
 def of_epochs(one: Measured) -> Process | None:
@@ -65,43 +68,102 @@ def of_epochs(one: Measured) -> Process | None:
     return Process(usual, intervals.error_of_median(seconds)) if usual and 0 < usual < math.inf else None
 
 
-def row_times(table: Mapping[Row, Mapping[int, Process]]) -> dict[Row, RowTime]:
-    """The times of rows that were measured together, from each one's processes by repeat.
+def row_times(
+    table: Mapping[Row, Mapping[Place, Process]], priors: Mapping[Row, Numbers] | None = None
+) -> dict[Row, RowTime]:
+    """The times of rows that were measured together, from each one's processes.
 
     The logarithm of a process's time is the sum of its row's level, its repeat's level, as the machine may have
-    changed between repeats, and its own deviation.
+    changed between repeats, and its own deviation. priors: of each row's spreads, see `spreads.prior`.
     """
-    rows = [row for row, processes in table.items() if processes]
-    repeats = sorted({repeat for row in rows for repeat in table[row]})
-    if not rows:
+    table = {row: processes for row, processes in table.items() if processes}
+    if not table:
         return {}
-    times = np.full((len(rows), len(repeats)), np.nan)
-    for position, row in enumerate(rows):
-        for repeat, process in table[row].items():
-            times[position, repeats.index(repeat)] = math.log(process.seconds)
-    of_row = np.zeros(len(rows))
-    for _ in range(_PASSES):
-        before = of_row
-        of_repeat = column_medians(times - of_row[:, None])
-        of_row = np.nanmean(times - of_repeat, axis=1)
-        if np.allclose(of_row, before, rtol=0, atol=1e-12):
-            break
-    errors = [_error(table[row].values()) for row in rows]
-    variances, prior = _prior(max((error for error in errors if error is not None), default=0.0))
-    chances = _chances(times - of_row[:, None] - of_repeat, variances, prior)
-    with np.errstate(all="ignore"):
-        seconds = np.exp(of_row + np.median(of_repeat)).tolist()
+    of_row, of_repeat, deviations = deviations_of(table)
+    usual = median(of_repeat.values())
+    errors = {row: [one.error or 0.0 for one in its.values()] for row, its in table.items()}
+    known = dict(priors or {})
+    for row in table:
+        known.setdefault(row, spreads.prior(spreads.shipped(), "", ""))
+    known = _updated(known, deviations, errors)
     found = {}
-    for position, row in enumerate(rows):
-        several = len(table[row]) > 1
+    for row, its in table.items():
+        level = levels.level([of_row[row] + one for one in deviations[row].values()], errors[row], known[row])
+        middle = level.median
+        seconds = math.exp(middle + usual)
         found[row] = RowTime(
-            float(f"{seconds[position]:.12g}"),  # without the rounding of logarithms
-            frozenset(table[row]),
-            tuple(variances.tolist()) if several else (OF_ONE**2 + (errors[position] or 0.0) ** 2,),
-            tuple(chances[position].tolist()) if several else (1.0,),
-            errors[position],
+            float(f"{seconds:.12g}"),  # without the rounding of logarithms
+            frozenset(its),
+            level,
+            usual,
+            _usual_error(its.values()),
+            _odd({place: of_row[row] + one - middle for place, one in deviations[row].items()}),
         )
     return found
+
+
+def deviations_of(
+    table: Mapping[Row, Mapping[Place, Process]],
+) -> tuple[dict[Row, float], dict[int, float], dict[Row, dict[Place, float]]]:
+    """The logarithms of the levels of rows and repeats, and how far each process is off both."""
+    logs = {row: {place: math.log(one.seconds) for place, one in its.items()} for row, its in table.items()}
+    of_row, of_repeat = _polished(logs)
+    freedom = sum(map(len, logs.values())) - len(logs)
+    # The repeats' levels come from the same processes, which are therefore closer to them than others would be.
+    common = [sum(any(place[0] == repeat for place in its) for its in logs.values()) > 1 for repeat in of_repeat]
+    stretch = math.sqrt(freedom / max(1, freedom - max(0, sum(common) - 1))) if freedom > 0 else 1.0
+    deviations = {
+        row: {place: stretch * (one - of_row[row] - of_repeat[place[0]]) for place, one in its.items()}
+        for row, its in logs.items()
+    }
+    return of_row, of_repeat, deviations
+
+
+def _polished(logs: Mapping[Row, Mapping[Place, float]]) -> tuple[dict[Row, float], dict[int, float]]:
+    """The levels of the rows and of the repeats, by medians; those of the repeats are 0 in the middle."""
+    repeats = sorted({repeat for its in logs.values() for repeat, _ in its})
+    of_repeat = dict.fromkeys(repeats, 0.0)
+    of_row: dict[Row, float] = {}
+    for _ in range(_PASSES):
+        before = of_row
+        of_row = {row: median(one - of_repeat[place[0]] for place, one in its.items()) for row, its in logs.items()}
+        if before and all(math.isclose(of_row[row], before[row], rel_tol=0, abs_tol=1e-12) for row in of_row):
+            break
+        for repeat in repeats:
+            means = [
+                fmean(beside) - of_row[row]
+                for row, its in logs.items()
+                if (beside := [one for place, one in its.items() if place[0] == repeat])
+            ]
+            # A lone row's process may be slow by itself, and of two rows one: 0 has a vote.
+            of_repeat[repeat] = median([*means, 0.0]) if len(means) > 1 else 0.0
+    return of_row, of_repeat
+
+
+def _updated(
+    priors: Mapping[Row, Numbers], deviations: Mapping[Row, Mapping[Place, float]], errors: Mapping[Row, list[float]]
+) -> dict[Row, Numbers]:
+    """Each row's prior with what the other rows show, those of several processes."""
+    shown = {
+        row: levels.level([*its.values()], errors[row], priors[row]).spreads
+        for row, its in deviations.items()
+        if len(its) > 1
+    }
+    total = sum(shown.values(), np.zeros(len(levels.SPREADS)))
+    found = {}
+    for row in deviations:
+        others = total - shown[row] if row in shown else total
+        weights = OF_PRIOR * priors[row] + others
+        found[row] = weights / weights.sum()
+    return found
+
+
+def _odd(deviations: Mapping[Place, float]) -> dict[Place, float]:
+    """Processes that are far off, and the factor; none among few."""
+    if len(deviations) < FEWEST_FOR_ODD:
+        return {}
+    usual = median(map(abs, deviations.values()))
+    return {place: math.exp(one) for place, one in deviations.items() if abs(one) > max(ODD, ODD_TIMES * usual)}
 
 
 def column_medians(table: Numbers) -> Numbers:
@@ -113,87 +175,45 @@ def column_medians(table: Numbers) -> Numbers:
     return medians
 
 
-def of_ratio(ratio: float, one: RowTime, reference: RowTime, chance: float) -> Interval | None:
+def of_ratio(one: RowTime, reference: RowTime, alpha: float) -> Interval | None:
     """The interval of the ratio of two rows of a table; wrong with at most this chance.
 
-    The mean difference in their common repeats has the sum of the variances of both rows' processes, divided by the
-    number of these repeats. None without any, and for one repeat whose own error is unknown.
+    None without any repeat in common, and for one process each whose own error is unknown.
     """
-    common = len(one.repeats & reference.repeats)
-    if not common or (common == 1 and None in (one.error, reference.error)):
+    if not one.repeats & reference.repeats or _unknown(one, reference):
         return None
-    variances = (np.array(one.variances)[:, None] + np.array(reference.variances)) / common
-    chances = np.array(one.chances)[:, None] * np.array(reference.chances)
-    return _around(ratio, _half_width(variances.ravel(), chances.ravel(), chance))
+    return levels.interval(*levels.of_difference(one.level, reference.level, alpha))
+
+
+def between_runs(ratio: float, one: RowTime, reference: RowTime, alpha: float, half_width: float) -> Interval | None:
+    """The interval of the ratio of two rows that did not run together; None as above.
+
+    half_width: what the machine may have put the ratio off meanwhile, as the logarithm of a factor.
+    """
+    if _unknown(one, reference):
+        return None
+    low, high = levels.of_difference(one.level, reference.level, alpha)
+    middle = one.level.median - reference.level.median
+    below, above = math.hypot(middle - low, half_width), math.hypot(high - middle, half_width)
+    return levels.interval(math.log(ratio) - below, math.log(ratio) + above)
 
 
 def within(ratio: float, one: RowTime, reference: RowTime) -> Interval | None:
     """The 95 % interval of the ratio of just the two processes that were measured; None for several."""
-    if len(one.repeats & reference.repeats) != 1 or one.error is None or reference.error is None:
+    if max(len(one.places), len(reference.places)) != 1 or one.error is None or reference.error is None:
         return None
-    error = math.hypot(one.error, reference.error)
-    return _around(ratio, error * intervals.normal((1 + intervals.CONFIDENCE) / 2))
+    if not 0 < ratio < math.inf:
+        return None
+    reach = math.hypot(one.error, reference.error) * intervals.normal((1 + intervals.CONFIDENCE) / 2)
+    return levels.interval(math.log(ratio) - reach, math.log(ratio) + reach)
 
 
-def _error(processes: Iterable[Process]) -> float | None:
+def _unknown(*rows: RowTime) -> bool:
+    """Whether a single process of one of these may be off by anything: nothing shows how its time varies."""
+    return any(len(one.places) == 1 and one.error is None for one in rows)
+
+
+def _usual_error(processes: Iterable[Process]) -> float | None:
     """The usual error of a row's processes."""
     known = [one.error for one in processes if one.error is not None]
     return median(known) if known else None
-
-
-def _prior(error: float) -> tuple[Numbers, Numbers]:
-    """The possible variances of a process's time, and how likely each is before any deviation is seen.
-
-    `error`: what a process's own turns or epochs vary adds to the largest.
-    """
-    chances = np.full(_SPREADS, (1 - AT_LARGEST) / _SPREADS)
-    chances[-1] += AT_LARGEST
-    return np.geomspace(SMALLEST, math.hypot(LARGEST, error), _SPREADS) ** 2, chances
-
-
-def _chances(deviations: Numbers, variances: Numbers, prior: Numbers) -> Numbers:
-    """How likely each of the variances is for each row, from the deviations of its processes (rows, repeats).
-
-    A repeat's level comes from the same rows, which are therefore closer to it than others would be.
-    """
-    rows = np.isfinite(deviations).sum(axis=0)
-    parts = np.where(np.isfinite(deviations) & (rows > 1), 1 - 1 / np.maximum(rows, 2), 0.0)  # of a degree of freedom
-    several = (parts > 0).sum(axis=1) > 1
-    freedom = np.where(several, parts.sum(axis=1) - parts.max(axis=1, initial=0.0), 0.0)
-    squares = np.nansum(deviations**2, axis=1) * several
-    likelihood = -freedom[:, None] / 2 * np.log(variances) - squares[:, None] / 2 / variances
-    chances = _weighted(prior, likelihood)
-    count = int(several.sum())
-    if count < 3:  # the deviations of two rows are the same
-        return chances
-    share = OTHERS * (count - 2) / (count - 1)
-    for _ in range(2):
-        others = (chances[several].sum(axis=0) - chances * several[:, None]) / (count - several)[:, None]
-        chances = _weighted((1 - share) * prior + share * others, likelihood)
-    return chances
-
-
-def _weighted(prior: Numbers, likelihood: Numbers) -> Numbers:
-    """Bayes's rule for each row, from logarithms of the likelihood."""
-    with np.errstate(under="ignore"):
-        chances = prior * np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
-    normalised: Numbers = chances / chances.sum(axis=1, keepdims=True)
-    return normalised
-
-
-def _half_width(variances: Numbers, chances: Numbers, chance: float) -> float:
-    """What a normal deviation, whose variance is one of these, exceeds in either direction with this chance."""
-    from scipy.special import ndtr
-
-    spreads = np.sqrt(variances)
-    low, high = 0.0, 40 * float(spreads.max())
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (middle, high) if 2 * float(chances @ ndtr(-middle / spreads)) > chance else (low, middle)
-    return high
-
-
-def _around(ratio: float, half_width: float) -> Interval | None:
-    """The interval that reaches so far, as a logarithm, to either side; None where its ends are no numbers."""
-    low, high = (float(f"{ratio * factor:.9g}") for factor in (math.exp(-half_width), math.exp(half_width)))
-    return Interval(low, high) if low > 0 and high < math.inf else None

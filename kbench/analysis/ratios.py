@@ -12,6 +12,7 @@ from kbench.analysis.processes import RowTime
 from kbench.axes import Point, RowKey
 from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, Ratio, Summary
 from kbench.values import (
+    AS_FAST,
     BASELINE,
     FASTER,
     FASTEST,
@@ -19,26 +20,26 @@ from kbench.values import (
     NO_DIFFERENCE,
     NOT_COMPARED,
     OK,
-    REPEATS,
     SLOWER,
     Interval,
 )
 
-# With so many repeats, they are resampled and not their epochs: those of one process are not independent.
-ENOUGH_REPEATS = 3
+# Rows whose ratio is known to lie within this are as fast as each other.
+PRECISION = 0.1
+# How far two runs' times of the same program may be apart because the machine was another then: the logarithm of a
+# factor, for 95 %. See benchmarks/process_spreads.py.
+BETWEEN_RUNS = 0.04
 # An interval that holds 1 and is wider than by this factor each way is no result: the row could not be compared.
 WIDEST = 3.0
 
 
 @dataclass(frozen=True)
 class Timed:
-    """A row, and the samples behind the interval of its steady time."""
+    """A row, and what is behind its steady time."""
 
     row: Summary
-    sample: tuple[float, ...]
+    time: RowTime | None  # among the rows of its example; None where it has no steady time
     to_target: tuple[float, ...] = ()  # seconds to the target accuracy of each repeat; infinite where not reached
-    in_turns: RowTime | None = None  # among the rows of its example, for rows that took turns and share enough rounds
-    of_epochs: RowTime | None = None  # the same by its epochs
     point: Point | None = None  # among several runs
 
     @property
@@ -49,15 +50,7 @@ class Timed:
     @property
     def seconds(self) -> float:
         """The steady time that is compared; NaN where there is none."""
-        time = self.in_turns or self.of_epochs
-        seconds = time.seconds if time else self.row.epoch_seconds
-        return math.nan if seconds is None else seconds
-
-    def prediction_half_width(self) -> float:
-        """How far processes put its time off where `sample` does not show it: the logarithm of a factor, for 95 %."""
-        if self.of_epochs is None or self.row.resampled == REPEATS:
-            return 0.0
-        return self.of_epochs.prediction_half_width(self.row.repeats)
+        return math.nan if self.row.epoch_seconds is None else self.row.epoch_seconds
 
 
 @dataclass(frozen=True)
@@ -74,6 +67,7 @@ def ranked(
     baseline: str = "",
     confidence: float = intervals.CONFIDENCE,
     natives: Mapping[str, str] | None = None,
+    precision: float = PRECISION,
 ) -> list[Summary]:
     """The rows of a run with their ratios and verdicts; `timed` is in the order of the tables, fastest first.
 
@@ -82,7 +76,7 @@ def ranked(
     fastest is chosen by the same data, or those of all rows with the baseline. The verdict is against the fastest, or
     against the backend `baseline` if one is named (its fastest row). A variant of a backend is also compared with
     that backend as it is, if that has a row, and a Keras backend with its framework without Keras, which `natives`
-    names; as a baseline, NATIVE means that one.
+    names; as a baseline, NATIVE means that one. Rows within `precision` of each other are as fast.
     """
     rows, natives = [one for one in timed if _comparable(one)], natives or {}
     along, error = axes.ranked(), 1 - confidence
@@ -99,10 +93,10 @@ def ranked(
 
     by_row: dict[RowKey, list[Ratio]] = {}
     for one in (
-        *compare(rows, along, lambda one, other: True, TO_FASTEST, error),
-        *compare(rows, along, is_baseline, TO_BASELINE, error),
-        *compare(rows, variants, is_default, TO_DEFAULT, error),
-        *compare(rows, along, is_native, TO_NATIVE, error),
+        *compare(rows, along, lambda one, other: True, TO_FASTEST, error, precision),
+        *compare(rows, along, is_baseline, TO_BASELINE, error, precision),
+        *compare(rows, variants, is_default, TO_DEFAULT, error, precision),
+        *compare(rows, along, is_native, TO_NATIVE, error, precision),
     ):
         by_row.setdefault(one.row.key, []).append(one.ratio)
     compared = [_with(one.row, baseline, by_row.get(one.key, ())) for one in timed]
@@ -124,6 +118,7 @@ def compare(
     reference: Callable[[Timed, Timed], int],
     kind: str,
     error: float = 1 - intervals.CONFIDENCE,
+    precision: float = PRECISION,
 ) -> list[Compared]:
     """The rows that have a reference, with their ratios to it: the one comparison of rows that there is.
 
@@ -136,7 +131,8 @@ def compare(
         best = [(one, max(together, key=lambda other: reference(one, other))) for one in together]
         pairs = [(one, other) for one, other in best if reference(one, other)]
         count = math.comb(len(together), 2) if kind == TO_FASTEST else sum(one is not other for one, other in pairs)
-        found += [Compared(one, other, _ratio(kind, one, other, error / max(1, count))) for one, other in pairs]
+        alpha = error / max(1, count)
+        found += [Compared(one, other, _ratio(kind, one, other, alpha, precision)) for one, other in pairs]
     return found
 
 
@@ -154,35 +150,37 @@ def without_fastest(rows: Sequence[Summary]) -> set[Point]:
     return {row.ranking for row in others} - compared
 
 
-def _ratio(kind: str, one: Timed, reference: Timed, chance: float) -> Ratio:
+def _ratio(kind: str, one: Timed, reference: Timed, alpha: float, precision: float) -> Ratio:
     """The ratio of two rows' steady times, with an interval that is wrong with at most this chance.
 
-    No interval for a row and itself, or for one that is as fast as the fastest. Rows of one run are compared by what
-    both measured in a repeat, those of several by all that they measured.
+    No interval for a row and itself, or for one that is as fast as the fastest. Rows of one run are compared if both
+    were measured in a repeat, those of several by all that they measured.
     """
     name = reference.row.backend
+    value = one.seconds / reference.seconds if reference.seconds else math.nan
     if one.key[axes.RUN] != reference.key[axes.RUN]:
-        value, interval = _between_runs(one, reference)
-        return Ratio(kind, name, value, interval, verdict(interval))
-    value = one.seconds / reference.seconds
+        value, interval = _between_runs(one, reference, alpha)
+        return Ratio(kind, name, value, interval, verdict(interval, precision))
     if one is reference or (kind == TO_FASTEST and value == 1):
         return Ratio(kind, name, value, None, FASTEST if kind == TO_FASTEST else BASELINE)
-    times = _row_times(one, reference)
-    if times is None:
+    if _mostly_disturbed(one, reference) or one.time is None or reference.time is None:
         return Ratio(kind, name, value, None, NOT_COMPARED)
-    interval = processes.of_ratio(value, *times, chance)
-    common = len(times[0].repeats & times[1].repeats)
-    return Ratio(kind, name, value, interval, verdict(interval), common, processes.within(value, *times))
+    interval = processes.of_ratio(one.time, reference.time, alpha)
+    common = len(one.time.repeats & reference.time.repeats)
+    count = min(len(one.time.places), len(reference.time.places)) if common else 0
+    within = processes.within(value, one.time, reference.time)
+    return Ratio(kind, name, value, interval, verdict(interval, precision), count, within)
 
 
-def _between_runs(one: Timed, reference: Timed) -> tuple[float, Interval | None]:
+def _between_runs(one: Timed, reference: Timed, alpha: float) -> tuple[float, Interval | None]:
     """The ratio of rows that did not run together; with other sample counts, that of times per sample."""
     same = one.row.samples == reference.row.samples
     scale = 1.0 if same else _per_sample(one.row) / _per_sample(reference.row)
-    width = math.hypot(one.prediction_half_width(), reference.prediction_half_width())
-    time = one.row.epoch_seconds and scale * one.row.epoch_seconds
-    sample = [scale * seconds for seconds in one.sample]
-    return between_samples(time, reference.row.epoch_seconds, sample, reference.sample, width)
+    value = scale * one.seconds / reference.seconds if reference.seconds else math.nan
+    if one.time is None or reference.time is None or not 0 < value < math.inf:
+        return math.nan, None
+    interval = processes.between_runs(value, one.time, reference.time, alpha, BETWEEN_RUNS)
+    return value, interval
 
 
 def _per_sample(row: Summary) -> float:
@@ -206,23 +204,20 @@ def between_samples(
     return ratio, intervals.scale_interval(extend_to(interval, ratio), ratio, half_width) if interval else None
 
 
-def _row_times(one: Timed, reference: Timed) -> tuple[RowTime, RowTime] | None:
-    """The times of two rows by what both have in a repeat: turns, or else epochs. None where other programs
-    disturbed most of their turns: the few that are left, or epochs that hold the others, would show the machine.
-    """
-    if 2 * (one.row.disturbed_turns + reference.row.disturbed_turns) > one.row.turns + reference.row.turns:
-        return None
-    kinds = ((one.in_turns, reference.in_turns), (one.of_epochs, reference.of_epochs))
-    return next(((mine, its) for mine, its in kinds if mine and its and mine.repeats & its.repeats), None)
+def _mostly_disturbed(one: Timed, reference: Timed) -> bool:
+    """Whether other programs disturbed most of their turns: the few that are left would show the machine."""
+    return 2 * (one.row.disturbed_turns + reference.row.disturbed_turns) > one.row.turns + reference.row.turns
 
 
-def verdict(interval: Interval | None) -> str:
+def verdict(interval: Interval | None, precision: float = PRECISION) -> str:
     """The verdict from the interval of a ratio."""
     if interval is None:
         return NOT_COMPARED
-    if interval.low <= 1 <= interval.high:
-        return NO_DIFFERENCE if interval.high <= WIDEST**2 * interval.low else NOT_COMPARED
-    return FASTER if interval.high < 1 else SLOWER
+    if interval.high < 1 or interval.low > 1:
+        return FASTER if interval.high < 1 else SLOWER
+    if max(interval.high, 1 / interval.low) <= 1 + precision:
+        return AS_FAST
+    return NO_DIFFERENCE if interval.high <= WIDEST**2 * interval.low else NOT_COMPARED
 
 
 def extend_to(interval: Interval, estimate: float) -> Interval:

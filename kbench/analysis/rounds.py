@@ -16,7 +16,8 @@ from typing import TypeVar
 import numpy as np
 
 from kbench.analysis import intervals, step_times
-from kbench.analysis.processes import Numbers, Process, column_medians
+from kbench.analysis.levels import Numbers
+from kbench.analysis.processes import Process, column_medians
 from kbench.epochs import Epoch
 from kbench.values import Measured
 
@@ -37,7 +38,12 @@ class TurnTimes:
 
 
 def of_process(one: Measured) -> TurnTimes:
-    """The turns of a process, without those that other programs disturbed."""
+    """The turns of a process, without those that other programs disturbed.
+
+    Those of a whole process are of its steady epochs; of a short one all but its first, in which it warms up.
+    """
+    if one.cell.timing:
+        return TurnTimes(_of_short(one))
     steps: dict[int, list[float]] = {}
     steady = [epoch for epoch in step_times.steady(one.epochs) if epoch.rounds]
     for epoch in steady:
@@ -50,6 +56,16 @@ def of_process(one: Measured) -> TurnTimes:
         {number: step for number, step in found.items() if step > 0},
         tuple(seconds / fmean(there) for seconds, there in counted if sum(there) > 0),
     )
+
+
+def _of_short(one: Measured) -> dict[int, float]:
+    steps: dict[int, list[float]] = {}
+    first = min((turn.round for epoch in one.epochs for turn in epoch.rounds if turn.round), default=0)
+    for epoch in one.epochs:
+        for turn in epoch.rounds:
+            if turn.round > first and not one.outcome.disturbed(turn.round, turn.again):
+                steps.setdefault(turn.round, []).extend(epoch.step_seconds[turn.first : turn.last])
+    return {number: fmean(seconds) for number, seconds in steps.items() if sum(seconds) > 0}
 
 
 def _counted(epoch: Epoch) -> list[float]:

@@ -11,15 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kbench import axes
-from kbench.analysis import call_outputs, intervals, learning, roofline
+from kbench.analysis import call_outputs, intervals, learning, roofline, spreads
 from kbench.analysis.call_sites import by_line
+from kbench.analysis.ratios import PRECISION, verdict
 from kbench.analysis.roofline import Limits
+from kbench.analysis.spreads import Priors
 from kbench.analysis.summaries import summarise
 from kbench.axes import Point
 from kbench.store.reading import RunRecord, RunResults, objects
 from kbench.store.runs import MACHINES
 from kbench.summary import TO_BASELINE, TO_FASTEST, Summary
-from kbench.values import BASELINE, FASTER, FASTEST, NATIVE, NOT_COMPARED, OK, SLOWER, Interval, base
+from kbench.values import AS_FAST, BASELINE, FASTEST, NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, base
 
 TUNED = (
     "kbench sets variables that make it faster than it comes (`list backends --variables` prints them); "
@@ -36,9 +38,25 @@ def summarised(run: RunResults, baseline: str = "") -> Sequence[Summary]:
     """The rows of the run's tables, compared with the fastest and with the backend `baseline`, or the plan's own."""
     confidence = intervals.INTERIM_CONFIDENCE if run.adds_processes else intervals.CONFIDENCE
     measured = by_line(run.measured)
-    rows = summarise(measured, baseline or run.baseline, limits(run), confidence, natives(run.backends))
+    asked = run.request.get("precision")
+    rows = summarise(
+        measured,
+        baseline or run.baseline,
+        limits(run),
+        confidence,
+        natives(run.backends),
+        run.short,
+        priors(run),
+        asked if isinstance(asked, int | float) else PRECISION,
+    )
     rows = call_outputs.noted(learning.noted(rows, measured), measured)
     return [_with_variables(row, run) for row in rows]
+
+
+def priors(run: RunRecord) -> Priors | None:
+    """How much processes differ, as was known when the run was made; None if it does not say."""
+    kept = run.provenance.get("process_spreads")
+    return spreads.from_record(kept) if isinstance(kept, list) else None
 
 
 def _with_variables(row: Summary, run: RunRecord) -> Summary:
@@ -71,7 +89,7 @@ def natives(backends: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
 def open_rows(rows: Sequence[Summary], precision: float) -> dict[Point, list[Summary]]:
     """Ranking -> the row to compare with, then its open rows; only rankings that have some.
 
-    Open: neither shown to differ from the row that it is compared with, nor known to within `precision`.
+    Open: neither shown to differ from the row that it is compared with, nor to be as fast to within `precision`.
     """
     found: dict[Point, list[Summary]] = {}
     alone = all(row.work.once for row in rows)
@@ -79,10 +97,8 @@ def open_rows(rows: Sequence[Summary], precision: float) -> dict[Point, list[Sum
         if row.work.once and not alone:  # a whole program is not repeated where its parts say more
             continue
         ratio = row.ratios.get(TO_BASELINE) or row.ratios.get(TO_FASTEST)
-        if ratio and row.verdict not in (SLOWER, FASTER, FASTEST, BASELINE):
-            unknown = ratio.interval is None or half_width(ratio.interval, ratio.value) > precision
-            if row.verdict == NOT_COMPARED or unknown:
-                found.setdefault(row.ranking, []).append(row)
+        if ratio and ratio.verdict in (NO_DIFFERENCE, NOT_COMPARED) and verdict(ratio.interval, precision) != AS_FAST:
+            found.setdefault(row.ranking, []).append(row)
     references = {ranking: _compared_with(rows, ranking) for ranking in found}
     others = {ranking: [row for row in there if row not in references[ranking]] for ranking, there in found.items()}
     return {ranking: [*references[ranking], *there] for ranking, there in others.items() if there}
@@ -101,11 +117,6 @@ def program(run: RunRecord) -> str:
     """How the user starts kbench."""
     began = re.match(r"python run\.py|python -m kbench|kbench", str(run.provenance.get("command_line")))
     return began[0] if began else "python run.py"
-
-
-def half_width(interval: Interval, ratio: float) -> float:
-    """The relative half-width of a ratio's interval, on its wider side."""
-    return max(interval.high / ratio, ratio / interval.low) - 1
 
 
 def _compared_with(rows: Sequence[Summary], ranking: Point) -> list[Summary]:

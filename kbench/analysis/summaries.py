@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from statistics import median, stdev
 
 from kbench import axes, workloads
@@ -15,16 +14,17 @@ from kbench.analysis import (
     learning_curves,
     machine_stability,
     memory_growth,
-    processes,
     roofline,
-    rounds,
+    row_times,
     shares,
+    spreads,
     step_times,
     trainings,
 )
-from kbench.analysis.processes import Process, RowTime
-from kbench.analysis.ratios import ENOUGH_REPEATS, Timed, extend_to, ranked
-from kbench.axes import Point, RowKey
+from kbench.analysis.processes import RowTime
+from kbench.analysis.ratios import PRECISION, Timed, ranked
+from kbench.analysis.spreads import Priors
+from kbench.axes import RowKey
 from kbench.epochs import Epoch
 from kbench.reported import Facts, first_known
 from kbench.summary import Summary
@@ -40,6 +40,9 @@ def summarise(
     limits: roofline.Limits | None = None,
     confidence: float = intervals.CONFIDENCE,
     natives: Mapping[str, str] | None = None,
+    short: Sequence[Measured] = (),
+    priors: Priors | None = None,
+    precision: float = PRECISION,
 ) -> list[Summary]:
     """One row per RowKey (example, backend, layout, device and whatever else varies), over all repeats of its cell.
 
@@ -48,51 +51,32 @@ def summarise(
     ok; a row's status and reason are those of its worst repeat. `baseline` is the full name of a backend to compare
     with, beside the fastest; `limits` are those of the machine's processor; `confidence` is that at which
     the intervals of an example's ratios hold together; `natives` maps a Keras backend to its framework without Keras.
+    `short`: processes that only timed some steps. `priors`: how much processes differ, as far as that is known
+    beforehand; rows within `precision` of each other are as fast.
     """
-    return ranked(timed(measured, limits), baseline, confidence, natives)
+    return ranked(timed(measured, limits, short, priors), baseline, confidence, natives, precision)
 
 
-def timed(measured: Sequence[Measured], limits: roofline.Limits | None = None) -> list[Timed]:
-    """The rows of `summarise`, in its order and not yet compared, with the samples for their intervals."""
+def timed(
+    measured: Sequence[Measured],
+    limits: roofline.Limits | None = None,
+    short: Sequence[Measured] = (),
+    priors: Priors | None = None,
+) -> list[Timed]:
+    """The rows of `summarise`, in its order and not yet compared."""
     measured = fingerprints.noted(fingerprints.described(measured))
     groups: dict[RowKey, list[Measured]] = {}
     for repeat in measured:
         groups.setdefault(repeat.cell.key, []).append(repeat)
     differs = fingerprints.differences(measured)
     ok = {row: [repeat for repeat in group if repeat.outcome.status == OK] for row, group in groups.items()}
-    in_turns, of_epochs = _row_times(ok, _in_turns), _row_times(ok, _of_epochs)
-    compared = [
-        _timed(group, differs, limits, in_turns.get(row), of_epochs.get(row)) for row, group in groups.items()
-    ]
+    of_row: dict[RowKey, list[Measured]] = {}
+    for process in short:
+        of_row.setdefault(process.cell.key, []).append(process)
+    times = row_times.row_times(ok, of_row, priors or spreads.shipped())
+    compared = [_timed(group, of_row.get(row, ()), differs, limits, times.get(row)) for row, group in groups.items()]
     order = axes.order_of([row.ranking.without([axes.DEVICE]) for row in groups])
     return sorted(compared, key=lambda one: (order(one.row.ranking.without([axes.DEVICE])), *_rank(one)))
-
-
-def _row_times(
-    ok: Mapping[RowKey, Sequence[Measured]],
-    times: Callable[[Mapping[RowKey, Measured]], Mapping[RowKey, Process]],
-) -> dict[RowKey, RowTime]:
-    """The level of each row among those that it is ranked against; `times` gives those of one repeat."""
-    by_ranking: dict[Point, dict[int, dict[RowKey, Measured]]] = {}
-    for row, repeats in ok.items():
-        for repeat in repeats:
-            by_ranking.setdefault(row.ranking, {}).setdefault(repeat.cell.repeat, {})[row] = repeat
-    found: dict[RowKey, RowTime] = {}
-    for by_repeat in by_ranking.values():
-        table: dict[RowKey, dict[int, Process]] = {}
-        for number, of_repeat in by_repeat.items():
-            for row, process in times(of_repeat).items():
-                table.setdefault(row, {})[number] = process
-        found |= processes.row_times(table)
-    return found
-
-
-def _in_turns(of_repeat: Mapping[RowKey, Measured]) -> Mapping[RowKey, Process]:
-    return rounds.of_repeat({row: rounds.of_process(one) for row, one in of_repeat.items()})
-
-
-def _of_epochs(of_repeat: Mapping[RowKey, Measured]) -> Mapping[RowKey, Process]:
-    return {row: process for row, one in of_repeat.items() if (process := processes.of_epochs(one))}
 
 
 def _rank(one: Timed) -> tuple[object, ...]:
@@ -110,6 +94,8 @@ def _rank(one: Timed) -> tuple[object, ...]:
 def _summary(
     repeats: Sequence[Measured],
     ok: Sequence[Measured],
+    short: Sequence[Measured],
+    time: RowTime | None,
     target: str,
     epochs_to_target: Sequence[float],
     seconds_to_target: Sequence[float],
@@ -125,17 +111,20 @@ def _summary(
     cold = step_times.cold(ok)
     facts = _facts(ok, repeats)
     alone = steps if facts.task == "infer" and cell.batch_size == 1 else []
-    per_1000 = step_times.median_of([1000 * epoch.seconds / epoch.samples for epoch in timed])
+    of_epochs = step_times.median_of([epoch.seconds for epoch in steady])
+    usual = time.seconds if time else of_epochs
+    # What is shown of the row's speed is one estimate: that of undisturbed turns, where there are any.
+    scale = usual / of_epochs if usual and of_epochs else 1.0
+    per_1000 = step_times.median_of([scale * 1000 * epoch.seconds / epoch.samples for epoch in timed])
     work = roofline.work(facts)
     # Of generation: a forward pass for each token.
     tokens = step_times.median_of([epoch.tokens / epoch.samples for epoch in timed if epoch.tokens])
     passes = int(tokens or 1)
-    usual = step_times.median_of([epoch.seconds for epoch in steady])
     unlike = dict.fromkeys(how for repeat in repeats for how in differs.get(repeat.cell.id, ()))
     kind = workloads.of(facts.task, facts.unit)
     compares = not kind.of_program
     teardown = _mean(epoch.teardown_seconds for epoch in steady)
-    disturbed = machine_stability.disturbed_turns(repeats)
+    disturbed = machine_stability.disturbed_turns([*repeats, *short])
     grows = memory_growth.of_row(ok)
     return Summary(
         example=cell.example,
@@ -150,7 +139,7 @@ def _summary(
         first_epoch_seconds=step_times.median_of(
             [repeat.epochs[0].seconds for repeat in cold if repeat.epochs and repeat.epochs[0].epoch == 1]
         ),
-        samples_per_second=step_times.median_of([epoch.samples / epoch.seconds for epoch in timed]),
+        samples_per_second=step_times.median_of([epoch.samples / epoch.seconds / scale for epoch in timed]),
         final_loss=_mean(epoch.loss for epoch in last),
         final_accuracy=_mean(epoch.accuracy for epoch in last),
         final_val_loss=_mean(epoch.val_loss for epoch in last),
@@ -180,6 +169,7 @@ def _summary(
         notes=(
             *(how for how in unlike if not (compares or fingerprints.of_size(how))),
             *_notes(repeats),
+            *row_times.notes(time, short),
             *([f"operations of {', '.join(work.unknown)} are not counted"] if work and work.unknown else []),
             *_late(usual, teardown, facts),
             *_around_batches(usual, ok),
@@ -227,12 +217,15 @@ def _summary(
         teardown_seconds=teardown,
         unit=facts.unit,
         metrics=_metrics(last),
+        short_processes=sum(one.outcome.status == OK for one in short),
         turns=len(disturbed),
         disturbed_turns=sum(disturbed),
         calls=facts.calls,
         first_calls=facts.first_calls,
         total_seconds=shares.seconds(ok),
-        tokens_per_second=step_times.median_of([epoch.tokens / epoch.seconds for epoch in timed if epoch.tokens]),
+        tokens_per_second=step_times.median_of(
+            [epoch.tokens / epoch.seconds / scale for epoch in timed if epoch.tokens]
+        ),
         first_token_seconds=step_times.median_of(_known(epoch.first_token_seconds for epoch in timed)),
         around_seconds=step_times.median_of(_known(repeat.facts.around_seconds for repeat in ok)),
         steady_epoch_seconds=step_times.median_of(_known(repeat.facts.steady_epoch_seconds for repeat in ok)),
@@ -255,38 +248,30 @@ def _metrics(last: Sequence[Epoch]) -> dict[str, float]:
 
 def _timed(
     repeats: Sequence[Measured],
+    short: Sequence[Measured],
     differs: Mapping[str, tuple[str, ...]],
     limits: roofline.Limits | None,
-    in_turns: RowTime | None,
-    of_epochs: RowTime | None,
+    time: RowTime | None,
 ) -> Timed:
-    """The row of a cell's repeats with the interval of its steady time, and its times among the rows beside it."""
+    """The row of a cell's repeats with the interval of its steady time."""
     ok = [repeat for repeat in repeats if repeat.outcome.status == OK]
     target = _facts(ok, repeats).target
     # Of each repeat; infinite where it never reached the target.
     reached, compiled = (ok, step_times.cold(ok)) if target else ([], [])
     epochs_to_target = [learning_curves.to_target(repeat.epochs, target)[0] for repeat in reached]
     seconds_to_target = [learning_curves.to_target(repeat.epochs, target)[1] for repeat in compiled]
-    row = _summary(repeats, ok, target, epochs_to_target, seconds_to_target, differs, limits)
-    per_repeat = [[epoch.seconds for epoch in step_times.steady(repeat.epochs)] for repeat in ok]
-    medians = [seconds for one in per_repeat if (seconds := step_times.median_of(one)) is not None]
-    enough = len(medians) >= ENOUGH_REPEATS
-    sample = tuple(medians if enough else chain.from_iterable(per_repeat))
-    timed = Timed(row, sample, tuple(seconds_to_target), in_turns, of_epochs)
-    found = intervals.of_median(sample)
-    if found is None or row.epoch_seconds is None:
-        return timed
-    interval = extend_to(found, row.epoch_seconds)
-    time = in_turns or of_epochs
-    compared = replace(
-        row,
-        epoch_interval=interval,
-        per_1000_interval=_per_1000(row, interval),
-        resampled=REPEATS if enough else EPOCHS,
-        resampled_values=len(sample),
-        between_process_factor=math.exp(time.prediction_half_width()) if time else None,
-    )
-    return replace(timed, row=compared)
+    row = _summary(repeats, ok, short, time, target, epochs_to_target, seconds_to_target, differs, limits)
+    if time is not None and (interval := time.interval) is not None:
+        several = len(time.places) > 1
+        row = replace(
+            row,
+            epoch_interval=interval,
+            per_1000_interval=_per_1000(row, interval),
+            resampled=REPEATS if several else EPOCHS,
+            resampled_values=len(time.places) if several else _steady_epochs(ok, time),
+            between_process_factor=math.exp(time.prediction_half_width()),
+        )
+    return Timed(row, time, tuple(seconds_to_target))
 
 
 def _per_1000(row: Summary, interval: Interval) -> Interval | None:
@@ -397,3 +382,8 @@ def _spread(values: Iterable[float | None]) -> float | None:
         return stdev(known) if len(known) >= 2 and all(map(math.isfinite, known)) else None
     except OverflowError:
         return None
+
+
+def _steady_epochs(ok: Sequence[Measured], time: RowTime) -> int:
+    """Those of the one process behind a row's time."""
+    return next(len(step_times.steady(one.epochs)) for one in ok if one.cell.place in time.places)

@@ -62,12 +62,14 @@ def run(
     listener: Listener,
     interleave: bool = False,
     before: Callable[[CellTask], None] = lambda task: None,
+    further: Callable[[Sequence[CellTask]], Sequence[CellTask]] = lambda tasks: (),
 ) -> list[Outcome]:
     """Run the tasks and record each outcome in the run's folder as soon as it is known.
 
     They run one after the other, or with `interleave` those that are ranked together side by side, in turns; not on a
     GPU, because frameworks take all its memory. `impossible`: the outcomes of cells that cannot run, by id. `before`
-    is called with the first task of each measurement. No failed cell stops the run. On an interrupt the running cells
+    is called with the first task of each measurement, and `further` with all of them when it is over: what it returns
+    is measured next. No failed cell stops the run. On an interrupt the running cells
     are recorded as interrupted, and KeyboardInterrupt is raised again. Raises UserError if results cannot be written,
     or if the run's folder is gone.
     """
@@ -104,20 +106,26 @@ def run(
             return outcome
         return replace(outcome, disturbed_rounds=tuple(turn.disturbed), disturbed_again=tuple(turn.disturbed_again))
 
+    def measure_together(together: Sequence[CellTask]) -> None:
+        for task in together:
+            if too_large := _too_large(task, largest):
+                known.setdefault(task.id, too_large)
+            if task.id in known:
+                started(task)
+                ended(task, known[task.id])
+        unknown = [task for task in together if task.id not in known]
+        if len(unknown) == 1:
+            ended(unknown[0], run_to_completion(cell(unknown[0])))
+        elif unknown:
+            _in_turns(unknown, cell, ended, listener.note)
+
     try:
         for together in _of_places(tasks) if interleave else ([task] for task in tasks):
             before(together[0])
-            for task in together:
-                if too_large := _too_large(task, largest):
-                    known.setdefault(task.id, too_large)
-                if task.id in known:
-                    started(task)
-                    ended(task, known[task.id])
-            unknown = [task for task in together if task.id not in known]
-            if len(unknown) == 1:
-                ended(unknown[0], run_to_completion(cell(unknown[0])))
-            elif unknown:
-                _in_turns(unknown, cell, ended, listener.note)
+            measure_together(together)
+            if more := further(together):
+                folder = store.Watched(here.run)  # whose run.json has these now
+                measure_together(more)
     except KeyboardInterrupt:
         for task in list(running.values()):
             ended(task, Outcome(INTERRUPTED, "interrupted by the user"))
@@ -135,9 +143,9 @@ def _too_large(task: CellTask, largest: Mapping[Point, int]) -> Outcome | None:
 
 def _of_places(tasks: Sequence[CellTask]) -> list[list[CellTask]]:
     """The tasks that are ranked against each other, of a repeat: they take turns."""
-    groups: dict[tuple[Point, int], list[CellTask]] = {}
+    groups: dict[tuple[Point, int, bool], list[CellTask]] = {}
     for task in tasks:
-        groups.setdefault((task.key.ranking, task.repeat), []).append(task)
+        groups.setdefault((task.key.ranking, task.repeat, bool(task.timing)), []).append(task)
     alone = ([task] for group in groups.values() for task in group if task.device != "cpu")
     return [*(group for group in groups.values() if group[0].device == "cpu"), *alone]
 
@@ -148,34 +156,50 @@ def _in_turns(
     ended: Callable[[CellTask, Outcome], None],
     note: Callable[[str], None],
 ) -> None:
-    """Run these cells side by side, one computing at a time; each starts while all others are held."""
+    """Run these cells side by side, one computing at a time; but they start several at once.
+
+    The first steps of examples follow one at a time, since their time is reported; a script has its own at its start,
+    and so starts while all others are held. First steps of short processes are not reported.
+    """
     waiting = list(tasks)
     running: dict[Turn, tuple[CellTask, Running[Outcome]]] = {}
+    at_once = 1 if any(task.script is not None for task in tasks) else len(os.sched_getaffinity(0))
     noted = False
     with contextlib.closing(TurnScheduler(tasks[0].id)) as turns, contextlib.ExitStack() as stack:
         while waiting or running:
-            if turns.all_held:
-                room = bool(waiting) and turns.room()
-                if waiting and not room and not noted:
-                    note(f"{tasks[0].example}: memory for {len(running)} of {len(tasks)} cells side by side")
+            while waiting and turns.starting < at_once and (turns.all_held or turns.starting):
+                if not turns.room():
+                    if not noted:
+                        note(f"{tasks[0].example}: memory for {len(running)} of {len(tasks)} cells side by side")
                     noted = True
-                if room:
-                    turn = turns.join()
-                    running[turn] = (waiting[0], stack.enter_context(contextlib.closing(cell(waiting.pop(0), turn))))
-                else:
-                    turn = turns.next()
-            task, one = running[turn]
-            try:
-                next(one)
-            except StopIteration as end:
-                del running[turn]
-                turns.leave(turn)
-                ended(task, end.value)
-                continue
-            for gone in turns.wait(launchers.POLL_SECONDS):
+                    break
+                turn = turns.join(stepping=waiting[0].script is not None or waiting[0].timing > 0)
+                running[turn] = (waiting[0], stack.enter_context(contextlib.closing(cell(waiting.pop(0), turn))))
+                _look(turn, running, turns, ended)
+            if running and turns.all_held:
+                turns.next()
+            for turn in [turn for turn in running if not turn.held]:
+                _look(turn, running, turns, ended)
+            for gone in turns.wait(launchers.POLL_SECONDS) if running else ():
                 task, one = running.pop(gone)
                 turns.leave(gone)
                 ended(task, run_to_completion(one))
+
+
+def _look(
+    turn: Turn,
+    running: dict[Turn, tuple[CellTask, Running[Outcome]]],
+    turns: TurnScheduler,
+    ended: Callable[[CellTask, Outcome], None],
+) -> None:
+    """See whether the cell is still running."""
+    task, one = running[turn]
+    try:
+        next(one)
+    except StopIteration as end:
+        del running[turn]
+        turns.leave(turn)
+        ended(task, end.value)
 
 
 def _unavailable(task: CellTask, here: RunPaths) -> Outcome | None:
@@ -278,7 +302,7 @@ class Progress:
 def outcome_of(ended: Exit, report: store.GuestReport, task: CellTask, log: Path) -> Outcome:
     """The outcome of a cell, from the end of its process and the guest's report."""
     error, program = report.facts.error, report.facts.program
-    complete = report.has_ended(task.epochs, program=task.task == SCRIPT)
+    complete = report.has_ended(task.epochs, of_any_length=task.task == SCRIPT or bool(task.timing))
     if complete and program is not None and not program.keras:
         complete, error = False, "it ended without having imported Keras"
     lines = [without_passwords(plain(line)) for line in last_lines(log, LINES_KEPT)]

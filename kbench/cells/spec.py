@@ -70,6 +70,7 @@ class RunPaths:
     keras_files: Mapping[str, Served] = field(default_factory=dict)  # datasets that a script may load, by name
     frameworks: Collection[str] = ()  # all names of backends in keras.json
     started_in: Path = field(default_factory=Path.cwd)
+    trained: Path | None = None  # a folder for the weights with which processes that only time steps begin
     compiled: Path | None = None  # for code that a cell's first process compiles and its repeats load
 
 
@@ -109,6 +110,7 @@ def spec(task: CellTask, here: RunPaths, script: Work | None = None) -> dict[str
         "parity": task.parity and {**task.parity, "captured": portable(here.run / CAPTURED)},
         "script": None if script is None else _script(task, here, script),
         "validation_samples": task.validation_samples if data and data.validation else 0,
+        "trained": portable(here.trained / f"{task.row_id}.npz") if here.trained and task.task == "train" else "",
         "published_weights": portable(weights) if weights and task.published_weights else "",
         "twin": portable(here.twins[task.example, task.backend]) if task.kind == NATIVE else "",
         "events": portable(store.cell_folder(here.run, task).events),

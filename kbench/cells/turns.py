@@ -23,6 +23,7 @@ from kbench.cells.orphans import signal_group
 from kbench.machine import host
 
 VARIABLE = "KBENCH_TURNS"  # as kbench_guest.turns reads it
+LOST = 1 << 31  # as there: with the number of a round, if the guest's last turn was disturbed
 # A turn in which other programs used more than this share of the cores' time does not count.
 DISTURBED = 0.1
 LEAST_MIB = 2048.0  # must be free before another guest is started
@@ -36,10 +37,13 @@ class Turn:
     guests: socket.socket
     pid: int = 0
     held: bool = False
+    was_held: bool = False  # it has started, and was held
+    stepped: bool = False  # it has had a turn for its first step
     again: bool = False  # its last turn was disturbed, and is taken again
     # Rounds in which other programs took much of the time, and those in which they did when it was taken again.
     disturbed: list[int] = field(default_factory=list)
     disturbed_again: list[int] = field(default_factory=list)
+    _lost: bool = False  # its last turn was disturbed
     _held_seconds: float = 0.0  # up to the last hold
     _since: float = 0.0
     _round: int = 0  # the current one; 0 during the first turn
@@ -53,9 +57,10 @@ class Turn:
     def hold(self) -> None:
         """Stop the guest: its turn is over."""
         signal_group(self.pid, signal.SIGSTOP)
-        self.held, self._since = True, time.monotonic()
+        self.held = self.was_held = True
+        self._since = time.monotonic()
         clock, busy, own = (after - before for after, before in zip(self._times(), self._before, strict=True))
-        disturbed = self._round > 0 and busy - own > DISTURBED * clock * len(os.sched_getaffinity(0))
+        self._lost = disturbed = self._round > 0 and busy - own > DISTURBED * clock * len(os.sched_getaffinity(0))
         if disturbed:
             (self.disturbed_again if self.again else self.disturbed).append(self._round)
         self.again = disturbed and not self.again  # once: if the machine stays busy, a third would be no better
@@ -66,7 +71,7 @@ class Turn:
         self.held, self._round, self._before = False, number, self._times()
         signal_group(self.pid, signal.SIGCONT)
         with contextlib.suppress(OSError):  # it has ended
-            self.ours.send(struct.pack("!I", number))
+            self.ours.send(struct.pack("!I", number | (LOST if self._lost else 0)))
 
     @property
     def held_seconds(self) -> float:
@@ -95,9 +100,11 @@ class TurnScheduler:
         self._left: list[Turn] = []  # of this round
         self._round = 0
 
-    def join(self) -> Turn:
-        """Add a guest that is about to start, while all others are held. It computes until its first turn is over."""
-        turn = Turn(*socket.socketpair())
+    def join(self, stepping: bool = True) -> Turn:
+        """Add a guest that is about to start. It computes until its first step is done, or with stepping=False until
+        that may begin.
+        """
+        turn = Turn(*socket.socketpair(), stepped=stepping)
         self._turns.append(turn)
         self._selector.register(turn.ours, selectors.EVENT_READ, turn)
         return turn
@@ -115,11 +122,20 @@ class TurnScheduler:
         return not held or host.available_mib() > max(LEAST_MIB, 1.5 * max(held))
 
     @property
+    def starting(self) -> int:
+        """How many guests have not been held yet."""
+        return sum(not turn.was_held for turn in self._turns)
+
+    @property
     def all_held(self) -> bool:
         return all(turn.held for turn in self._turns)
 
     def next(self) -> Turn:
-        """Start the next turn, while all guests are held; returns its guest."""
+        """Start the next turn, while all guests are held; returns its guest. First steps come first, in round 0."""
+        if first := [turn for turn in self._turns if not turn.stepped]:
+            first[0].stepped = True
+            first[0].go_on(0)
+            return first[0]
         self._left = [turn for turn in self._left if turn in self._turns]
         if not self._left:
             self._round += 1

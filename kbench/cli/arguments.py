@@ -69,8 +69,8 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         ),
     ),
     "resume": (
-        "Continue a run: measure the cells that are missing, or whose files have changed. With --budget, also repeat "
-        "undecided rows.",
+        "Continue a run: measure the cells that are missing, or whose files have changed. With --budget, also "
+        "measure open rows again.",
         (
             "run", "--retry", "--budget of resume", "--on of resume", "--with of resume", _DETAIL, "--no-plots",
             *_SHOWN, "--results",

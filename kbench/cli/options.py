@@ -137,21 +137,24 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--repeats": {
         "type": whole(1, 1000),
         "metavar": "N",
-        "help": "measure each example on each backend N times, in new processes (default: as often as --precision "
-        "and --budget require)",
+        "help": "train each example on each backend N times, in new processes (default: once, and short processes "
+        "time it as often as --precision and --budget require)",
     },
     "--precision": {
         "type": share,
         "metavar": "P",
-        "help": "repeat a row until it clearly differs from the fastest or its ratio is known to within P (default: "
+        "help": "rows within this share of the fastest are as fast; measure until each is that or slower (default: "
         f"{PRECISION}; not with --repeats or --profile smoke)",
     },
     "--budget": {
         **_TIME,
-        "help": f"start no repeat that would take the run beyond this time, such as 90s, 10m or 1h (default: "
+        "help": f"start no process that would take the run beyond this time, such as 90s, 10m or 1h (default: "
         f"{BUDGET / 60:.0f}m)",
     },
-    "--budget of resume": {**_TIME, "help": "also repeat undecided rows for up to this time, such as 90s, 10m or 1h"},
+    "--budget of resume": {
+        **_TIME,
+        "help": "also measure open rows again, for up to this time, such as 90s, 10m or 1h",
+    },
     "--interleave": {
         **_choices("interleave"),
         "help": "on (default): the backends of an example take turns of up to two seconds; off: one after the other, "

@@ -90,6 +90,10 @@ def make(
             "choose a smaller --seed."
         )
     tasks, impossible = [], {}
+
+    def short(row: CellTask) -> Sequence[tuple[int, int]]:
+        return request.short.get(row.row_id, ())
+
     passed = {name: start_of_sha256(value) for name, value in request.passed().items()}
     for example in loaded:
         found = [
@@ -106,6 +110,7 @@ def make(
                     tasks.append(made)
                     if verdict is not None:
                         impossible[made.id] = verdict
+        tasks += [replace(one, repeat=repeat, timing=number) for one, _ in found for repeat, number in short(one)]
     frameworks = frozenset(backend.keras_backend for backend in known.values() if backend.keras_backend)
     return Plan(request, on, tuple(tasks), impossible, chosen, loaded, frameworks)
 

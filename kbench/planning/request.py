@@ -96,11 +96,14 @@ class Request:
     steps: Count | None = None  # of a suite: an epoch has at least so many
     profile: Literal["smoke", "quick", "full"] = "quick"
     repeats: Count = 1
+    processes: Count = 3  # of a row: a whole one, and others that only time some steps; fewer if starting takes long
     # A row is repeated until it differs from the fastest or its ratio is known to within this; None: never.
     precision: Positive | None = None
     budget: Positive | None = None  # seconds of all cells together, after which nothing is repeated
     # Row (its id) -> repeats added so far; in runs of schema 1 "EXAMPLE BACKEND"
     extra_repeats: Mapping[str, tuple[Count, ...]] = field(default_factory=dict)
+    # Row (its id) -> (repeat, number) of the processes that only time some steps, added so far
+    short: Mapping[str, tuple[tuple[Count, Count], ...]] = field(default_factory=dict)
     interleave: Literal["on", "off"] = "on"  # whether the cells of an example run side by side, in turns
     seed: Annotated[int, msgspec.Meta(ge=0, le=LAST_SEED)] = 0
     seeds: Literal["same", "different"] = "same"

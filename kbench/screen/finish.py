@@ -54,7 +54,7 @@ def finish(there: RunResults, wanted: Output, instead: str = "") -> int:
     if instead:
         terminal.print_sentence(instead, wanted.beside)
     elif precision:  # else nothing is repeated, and what could not be compared says so and why
-        terminal.print_open(there, open_rows(rows, precision), wanted.beside)
+        terminal.print_open(there, open_rows(rows, precision), precision, wanted.beside)
     terminal.print_how_to_resume(there, wanted.beside)
     return status(there)
 

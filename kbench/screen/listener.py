@@ -87,6 +87,8 @@ class Screen:
                 self._progress.compiling(text)
             case events.CellStarted(task) if self._progress:
                 self._progress.listener.started(task)
+            case events.CellsAdded(tasks) if self._progress:
+                self._progress.add(tasks)
             case events.CellProgress(task, progress) if self._progress:
                 self._progress.listener.epoch(task, progress)
             case events.CellEnded(run, task, outcome) if self._progress:

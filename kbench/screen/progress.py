@@ -73,7 +73,7 @@ class Progress:
         left: TimeLeft | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._tasks = tasks
+        self._tasks = [task for task in tasks if not task.timing]
         self._examples = list(dict.fromkeys(task.example for task in tasks))
         self._labels = labels(tasks)
         self._done = 0
@@ -99,6 +99,10 @@ class Progress:
         """Show what is done before the cells."""
         self._live.show(text)
 
+    def add(self, tasks: Sequence[CellTask]) -> None:
+        """Short processes of rows whose whole ones have ended."""
+        self._labels |= labels(tasks)
+
     def _started(self, task: CellTask) -> None:
         self._starts[task.id] = self._clock()
         self._running[task.id] = task, EpochProgress()
@@ -106,7 +110,7 @@ class Progress:
 
     def _epoch(self, task: CellTask, progress: EpochProgress) -> None:
         _, before = self._running.get(task.id, (task, EpochProgress()))
-        if self._detail == VERBOSE and progress.epochs > before.epochs:
+        if self._detail == VERBOSE and progress.epochs > before.epochs and not task.timing:
             of_all = f"/{task.epochs}" if task.epochs else ""
             print_note(f"  {cell_title(task)}: {_unit(task)} {progress.epochs}{of_all}{_came_to(progress, ' s')}")
         self._running[task.id] = task, progress
@@ -114,14 +118,16 @@ class Progress:
         self._show(task)
 
     def _ended(self, task: CellTask, outcome: Outcome) -> None:
-        self._done += 1
+        self._done += not task.timing
         self._running.pop(task.id, None)
-        self._left.ended(task, outcome)
-        if self._detail == QUIET:
+        if not task.timing:
+            self._left.ended(task, outcome)
+        if self._detail == QUIET or (task.timing and outcome.status == OK and self._detail != VERBOSE):
             return
         self._live.clear()
         seconds = "" if outcome.seconds is None else f" in {outcome.seconds:.1f} s"
-        line = f"[{self._done}/{len(self._tasks)}] {cell_title(task)}: {outcome.status}{seconds}"
+        number = "" if task.timing else f"[{self._done}/{len(self._tasks)}] "
+        line = f"{number}{cell_title(task)}: {outcome.status}{seconds}"
         if outcome.status != OK:
             print_note(f"{line}: {plain(outcome.reason)}")
         elif not sys.stderr.isatty() or self._detail == VERBOSE:
@@ -134,12 +140,15 @@ class Progress:
     def _forms(self, task: CellTask) -> list[str]:
         """The line, from its longest form to its shortest."""
         number = f" {self._examples.index(task.example) + 1}/{len(self._examples)}" * (len(self._examples) > 1)
-        repeat = f", repeat {task.repeat}" if task.repeat > 1 else ""
+        repeat = f", repeat {task.repeat}" if task.repeat > 1 and not task.timing else ""
         start = f"{plain(task.example)}{number}{repeat}"
-        seconds = self._clock() - self._starts[task.id]
-        running = list(self._running.values())
         left = self._left.in_words(self._clock())
         end = f"  {left}" if left else ""
+        if task.timing:
+            count = len(self._running)
+            return [f"{start}  timing {count} more process{'es' * (count != 1)}{end}", f"{start}{end}", start]
+        seconds = self._clock() - self._starts[task.id]
+        running = list(self._running.values())
         if len(running) == 1:
             label = self._labels[task.id]
             whole = one_cell(task, running[0][1], seconds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import shlex
 import shutil
 import sys
@@ -13,6 +14,8 @@ from typing import TextIO
 from tqdm import tqdm
 
 from kbench import axes, store
+from kbench.analysis import settling
+from kbench.analysis.ratios import PRECISION
 from kbench.analysis.rows import again
 from kbench.axes import Axis, Point
 from kbench.cli import arguments
@@ -158,8 +161,13 @@ def print_folder(run: Path, what: str, start: str, file: TextIO | None = None) -
     print(f"\n{at_blanks(f'{what}: {_short(run)} (start with {start})', width())}", file=file or sys.stdout)
 
 
-def print_open(run: store.RunResults, found: Mapping[Point, Sequence[Summary]], file: TextIO | None = None) -> None:
-    """Print what is not settled and how to continue; nothing if all is."""
+def print_open(
+    run: store.RunResults,
+    found: Mapping[Point, Sequence[Summary]],
+    precision: float | None = None,
+    file: TextIO | None = None,
+) -> None:
+    """Print what is open, what settling it would take, and how; nothing if all is settled."""
     if not found:
         return
     varying = axes.varying(found)
@@ -167,8 +175,14 @@ def print_open(run: store.RunResults, found: Mapping[Point, Sequence[Summary]], 
         f"{_named(ranking, varying)} on {', '.join(row.backend for row in rows[1:])}"
         for ranking, rows in found.items()
     )
-    command = resume_command(run.folder, "--budget", "10m")
-    print_sentence(f"Not settled yet: {named}. To measure again: `{command}`", file)
+    needed = settling.seconds(run, found, PRECISION if precision is None else precision)
+    if math.isinf(needed):
+        rest = "No number of processes that kbench would start is expected to settle all of it"
+        needed = 600.0
+    else:
+        rest = f"About {10 * math.ceil(needed / 10):,} s more would settle it"
+    command = resume_command(run.folder, "--budget", f"{max(1, math.ceil(needed / 60))}m")
+    print_sentence(f"Open: {named}. {rest}: `{command}`", file)
 
 
 def _named(ranking: Point, varying: Sequence[Axis]) -> str:

@@ -95,6 +95,13 @@ class CellStarted:
 
 
 @dataclass(frozen=True)
+class CellsAdded:
+    """These cells are about to run, too."""
+
+    tasks: tuple[CellTask, ...]
+
+
+@dataclass(frozen=True)
 class CellProgress:
     """A cell computes. Told a few times a second."""
 
@@ -152,6 +159,7 @@ Event = (
     | CellsStarted
     | Compiling
     | CellStarted
+    | CellsAdded
     | CellProgress
     | CellEnded
     | ExampleEnded

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from kbench import axes, paths, store
+from kbench.analysis import spreads
 from kbench.cells import compiling, launcher, orphans, runner, workdir
 from kbench.cells.runner import Listener
 from kbench.cells.spec import RunPaths
@@ -24,7 +25,7 @@ from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
 from kbench.selection import scripts
 from kbench.selection.known import known_backends
-from kbench.session import data, events, explaining, interrupts, prepare, racing, record
+from kbench.session import data, events, explaining, further, interrupts, known_spreads, prepare, racing, record
 from kbench.session.events import OnEvent, ignore, notes
 from kbench.store import RunResults
 from kbench.values import Device, Outcome
@@ -98,6 +99,7 @@ def new_run(
     # Before the run's folder is created: a wrong --python is an error here.
     here = replace(here, environments=prepare.make_environments(the_plan, missing, on_event))
     machine = record.machine(the_plan, here, gpus, command)
+    machine["process_spreads"] = spreads.record(known_spreads.priors(the_plan))
     with prepare.standard_input(on_event) if the_plan.request.script else contextlib.nullcontext() as given:
         run = store.create(parent, provenance=machine, name=name, **record.of_plan(the_plan, here, **more))
         if given:
@@ -128,7 +130,9 @@ def measure_cells(
             if explain or trace:
                 explaining.look_inside(the_plan, here, further, on_event, layers=explain, trace=trace)
             store.record_end(here.run, record.at_end(the_plan, gpus, store.read_record(here.run).provenance))
-            return store.read(here.run)
+            measured = store.read(here.run)
+            known_spreads.keep(measured)
+            return measured
         except KeyboardInterrupt:
             raise Interrupted(here.run) from None
         except UserError as error:
@@ -151,9 +155,19 @@ def _measure_cells(the_plan: Plan, to_run: Plan, here: RunPaths, gpus: Sequence[
         on_event(events.Repeating(what, tuple(dict.fromkeys(task.backend for task in tasks))))
         run_cells(replace(the_plan, tasks=tuple(tasks)), caching, on_event, until)
 
-    with _compiled_code(here.run) as folder:
-        caching = replace(here, compiled=folder)
-        compiled = run_cells(to_run, caching, on_event, until, tell_examples=True)
+    def short_ones(tasks: Sequence[CellTask]) -> Sequence[CellTask]:
+        """Short processes of these rows, which the plan gets."""
+        nonlocal the_plan
+        if until is not None and time.monotonic() > until:
+            return []
+        if more := further.of_rows(the_plan, here.run, tasks):
+            the_plan = further.added(the_plan, more)
+            store.update(here.run, **record.of_plan(the_plan, here))
+        return more
+
+    with _compiled_code(here.run) as folder, _trained_weights(here.run, the_plan) as weights:
+        caching = replace(here, compiled=folder, trained=weights)
+        compiled = run_cells(to_run, caching, on_event, until, tell_examples=True, further=short_ones)
         clock = racing.Clock(spent, lambda: time.monotonic() - began, compiled)
         return racing.repeat_until_decided(the_plan, here.run, add, clock, {task.id for task in to_run.tasks})
 
@@ -169,23 +183,52 @@ def _compiled_code(run: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def _trained_weights(run: Path, the_plan: Plan) -> Iterator[Path | None]:
+    """A folder for the weights with which short processes begin; None if there are no such processes."""
+    if not further.wanted(the_plan.request):
+        yield None
+        return
+    folder = run / "trained"
+    shutil.rmtree(folder, ignore_errors=True)  # as above
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def run_cells(
-    the_plan: Plan, here: RunPaths, on_event: OnEvent, until: float | None = None, tell_examples: bool = False
+    the_plan: Plan,
+    here: RunPaths,
+    on_event: OnEvent,
+    until: float | None = None,
+    tell_examples: bool = False,
+    further: Callable[[Sequence[CellTask]], Sequence[CellTask]] = lambda tasks: (),
 ) -> float:
     """Run the cells and record them in the run's folder. See `runner.run`.
 
     Returns the seconds that were spent on compiling first. `tell_examples`: tell when an example has ended, except
-    the last. `until`: when, on the clock, no repeat is begun any more. Raises UserError if results cannot be written;
-    earlier measurements are kept.
+    the last. `until`: when, on the clock, no repeat is begun any more. `further`: see `runner.run`. Raises UserError
+    if results cannot be written; earlier measurements are kept.
     """
     mark = orphans.mark(here.run)
     start = partial(launcher.launch, mark=mark)
     open_cells = Counter(task.example for task in the_plan.tasks)
 
+    def more(tasks: Sequence[CellTask]) -> Sequence[CellTask]:
+        found = further(tasks)
+        open_cells.update(task.example for task in found)
+        if found:
+            on_event(events.CellsAdded(tuple(found)))
+        elif tell_examples and not open_cells[tasks[0].example] and open_cells.total():
+            on_event(events.ExampleEnded(here.run, tasks[0].example))
+        return found
+
     def ended(task: CellTask, outcome: Outcome) -> None:
         on_event(events.CellEnded(here.run, task, outcome))
         open_cells[task.example] -= 1
-        if tell_examples and not open_cells[task.example] and open_cells.total():
+        if task.timing and tell_examples and not open_cells[task.example] and open_cells.total():
             on_event(events.ExampleEnded(here.run, task.example))
 
     listener = Listener(
@@ -214,7 +257,7 @@ def run_cells(
     with orphans.ended_with_this_process(mark):
         on_event(events.CellsStarted(here.run, the_plan, until))
         try:
-            runner.run(the_plan.tasks, the_plan.impossible, here, start, listener, the_plan.in_turns(), before)
+            runner.run(the_plan.tasks, the_plan.impossible, here, start, listener, the_plan.in_turns(), before, more)
         finally:
             on_event(events.CellsEnded(here.run))
     return compiled

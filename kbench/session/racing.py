@@ -1,4 +1,4 @@
-"""Repeats undecided rows until all are decided or the time budget is spent."""
+"""Measures open rows with further processes until all are settled or the time budget is spent."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from kbench.analysis import intervals
 from kbench.analysis.call_sites import program_of
 from kbench.analysis.machine_stability import disturbed_turns
 from kbench.analysis.rows import open_rows, summarised
-from kbench.axes import Point
+from kbench.analysis.settling import MOST_PROCESSES, processes_to_settle
+from kbench.axes import Point, RowKey
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
+from kbench.session import further
 from kbench.store import RunResults
 from kbench.summary import Summary
 
@@ -53,21 +55,33 @@ def repeat_until_decided(
         if not tasks or seconds * pace > left:
             break
         now |= {task.id for task in tasks}
-        extra = dict(the_plan.request.extra_repeats)
-        for task in tasks:
-            extra[task.row_id] = tuple(sorted({*extra.get(task.row_id, ()), task.repeat}))
-        request = replace(the_plan.request, extra_repeats=extra)
-        the_plan = replace(the_plan, request=request, tasks=(*the_plan.tasks, *tasks))
+        the_plan = further.added(the_plan, tasks) if tasks[0].timing else _with_repeats(the_plan, tasks)
         measure(the_plan, tasks)
     return the_plan
 
 
 def cheapest(the_plan: Plan, there: RunResults, fresh: Collection[str] = ()) -> tuple[float, list[CellTask]]:
-    """The seconds of the cheapest repeat of an example's open rows, and its tasks; none if there is none."""
+    """The seconds and the tasks of the next processes: of the example whose first open row is expected to be settled
+    soonest. None if there is none, as where no number of processes that kbench would start could settle a row.
+    """
     still_open = open_rows(summarised(there), the_plan.request.precision or math.inf)
-    rounds = [_next(the_plan, rows) for ranking, rows in still_open.items() if not disturbed(there, ranking, fresh)]
-    affordable = [(_cost(there, tasks), tasks) for tasks in rounds if tasks]
-    return min(affordable, key=lambda one: one[0], default=(0.0, []))
+    found = []
+    for ranking, rows in still_open.items():
+        tasks = [] if disturbed(there, ranking, fresh) else _next(the_plan, there, rows)
+        if not tasks:
+            continue
+        cost = _cost(there, tasks)
+        to_settle = min((processes_to_settle(row, the_plan.request.precision) for row in rows[1:]), default=math.inf)
+        if to_settle + len({*_places(there, rows[-1])}) <= MOST_PROCESSES:
+            found.append((to_settle * cost / len(tasks), cost, tasks))
+    _, seconds, tasks = min(found, key=lambda one: one[0], default=(0.0, 0.0, []))
+    return seconds, tasks
+
+
+def _places(there: RunResults, row: Summary) -> list[tuple[int, int]]:
+    """The processes of a row so far."""
+    key = _of_cells(row.key)
+    return [one.cell.place for one in (*there.measured, *there.short) if one.cell.key == key]
 
 
 def too_little(the_plan: Plan, there: RunResults, seconds: float) -> str:
@@ -88,7 +102,7 @@ def too_little(the_plan: Plan, there: RunResults, seconds: float) -> str:
 
 def spent(there: RunResults) -> float:
     """The total seconds of a run's cells."""
-    return sum(one.outcome.seconds or 0.0 for one in there.measured)
+    return sum(one.outcome.seconds or 0.0 for one in (*there.measured, *there.short))
 
 
 def disturbed(there: RunResults, ranking: Point, fresh: Collection[str]) -> bool:
@@ -96,20 +110,33 @@ def disturbed(there: RunResults, ranking: Point, fresh: Collection[str]) -> bool
     would be no better. What disturbed an earlier session may have ended.
     """
     ranking = _of_cells(ranking)
-    measured = [one for one in there.measured if one.cell.key.ranking == ranking and one.cell.id in fresh]
+    cells = (*there.measured, *there.short)
+    measured = [one for one in cells if one.cell.key.ranking == ranking and one.cell.id in fresh]
     last = max((one.cell.repeat for one in measured), default=1)
     turns = disturbed_turns([one for one in measured if one.cell.repeat == last])
     return 2 * sum(turns) > len(turns)
 
 
-def _next(the_plan: Plan, rows: Sequence[Summary]) -> list[CellTask]:
-    """Another repeat of each of these rows of a ranking; none if the limit is reached."""
+def _with_repeats(the_plan: Plan, tasks: Sequence[CellTask]) -> Plan:
+    extra = dict(the_plan.request.extra_repeats)
+    for task in tasks:
+        extra[task.row_id] = tuple(sorted({*extra.get(task.row_id, ()), task.repeat}))
+    request = replace(the_plan.request, extra_repeats=extra)
+    return replace(the_plan, request=request, tasks=(*the_plan.tasks, *tasks))
+
+
+def _next(the_plan: Plan, there: RunResults, rows: Sequence[Summary]) -> list[CellTask]:
+    """Further processes of each of these rows of a ranking: short ones if they can be, else whole ones; none if the
+    limit is reached.
+    """
     keys = {_of_cells(row.key) for row in rows}
-    there = [task for task in the_plan.tasks if task.key in keys]
-    repeat = 1 + max((task.repeat for task in there), default=0)
+    known = [task for task in the_plan.tasks if task.key in keys]
+    first = [task for task in known if task.repeat == 1 and not task.timing]
+    if short := further.of_rows(the_plan, there.folder, first, again=True):
+        return short
+    repeat = 1 + max((task.repeat for task in known), default=0)
     if repeat > MOST_REPEATS:
         return []
-    first = [task for task in there if task.repeat == 1]
     return [replace(task, repeat=repeat, seed=the_plan.request.seed_of(repeat)) for task in first]
 
 
@@ -119,7 +146,8 @@ def _of_cells(point: Point) -> Point:
 
 
 def _cost(there: RunResults, tasks: Sequence[CellTask]) -> float:
-    """The expected seconds, as in the first repeat."""
-    rows = {task.key for task in tasks}
-    took = [one.outcome.seconds or 0.0 for one in there.measured if one.cell.repeat == 1 and one.cell.key in rows]
-    return sum(took)
+    """The expected seconds, as of the row's first process of the kind."""
+    took: dict[tuple[RowKey, bool], float] = {}
+    for one in (*there.measured, *there.short):
+        took.setdefault((one.cell.key, bool(one.cell.timing)), one.outcome.seconds or 0.0)
+    return sum(took.get((task.key, bool(task.timing)), took.get((task.key, False), 0.0)) for task in tasks)

@@ -99,10 +99,10 @@ class GuestReport:
     facts: Facts
     last: str = ""  # the last event: "epoch 2", "phase import" or its name alone
 
-    def has_ended(self, epochs: int, program: bool = False) -> bool:
-        """Whether it is whole: with so many epochs, unless callbacks ended it or it is of a `program`."""
+    def has_ended(self, epochs: int, of_any_length: bool = False) -> bool:
+        """Whether it is whole: with so many epochs, unless callbacks ended it or it may have any number of them."""
         stopped = self.facts.stopped_after
-        counted = program or len(self.epochs) == (epochs if stopped is None else stopped)
+        counted = of_any_length or len(self.epochs) == (epochs if stopped is None else stopped)
         return self.facts.guest_seconds is not None and counted
 
 

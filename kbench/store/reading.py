@@ -33,7 +33,8 @@ class RunRecord:
     request: Mapping[str, Any]  # what was asked for; see kbench.planning.request
     plan: Mapping[str, Any]
     provenance: Mapping[str, Any]
-    cells: tuple[Cell, ...]
+    cells: tuple[Cell, ...]  # of whole processes
+    short_cells: tuple[Cell, ...] = ()
     resumed: tuple[Mapping[str, Any], ...] = ()  # the provenance of each time that it was resumed
 
     @property
@@ -62,7 +63,8 @@ class RunRecord:
 class RunResults(RunRecord):
     """A run with the measurements of its cells."""
 
-    measured: tuple[Measured, ...]  # in the plan's order, cells that never ran included
+    measured: tuple[Measured, ...]  # whole processes in the plan's order, cells that never ran included
+    short: tuple[Measured, ...] = ()  # processes that only timed some steps
 
 
 def read(run: Path) -> RunResults:
@@ -94,6 +96,7 @@ def read_record(run: Path) -> RunRecord:
     if not isinstance(planned, list):
         raise UserError(f"{run / 'run.json'} is damaged: its plan lists no cells.")
     resumed = record.get("resumed")
+    cells = [_cell(run, value) for value in planned]
     return RunRecord(
         folder=run,
         name=str(record.get("name", run.name)),
@@ -101,18 +104,24 @@ def read_record(run: Path) -> RunRecord:
         request=request,
         plan=plan,
         provenance=provenance,
-        cells=tuple(_cell(run, value) for value in planned),
+        cells=tuple(cell for cell in cells if not cell.timing),
+        short_cells=tuple(cell for cell in cells if cell.timing),
         resumed=tuple(one for one in resumed if isinstance(one, dict)) if isinstance(resumed, list) else (),
     )
 
 
 def measured_of(record: RunRecord) -> RunResults:
     """The run with the reports of its guests."""
-    measured = tuple(
-        _measured(record.folder, cell, record.examples.get(cell.example, {}), record.backends.get(cell.backend, {}))
-        for cell in record.cells
+    measured, short = (
+        tuple(
+            _measured(
+                record.folder, cell, record.examples.get(cell.example, {}), record.backends.get(cell.backend, {})
+            )
+            for cell in cells
+        )
+        for cells in (record.cells, record.short_cells)
     )
-    return RunResults(**vars(record), measured=measured)
+    return RunResults(**vars(record), measured=measured, short=short)
 
 
 def spec(run: Path, cell: Cell) -> Mapping[str, Any]:
@@ -152,7 +161,8 @@ def _measured(run: Path, cell: Cell, example: Mapping[str, Any], backend: Mappin
         report = parse_events(b"")
         if outcome.status == OK:
             outcome = Outcome(INTERRUPTED, f"its events.jsonl cannot be read: {error.strerror or error}")
-    if outcome.status == OK and not report.has_ended(cell.epochs, program=report.facts.program is not None):
+    of_any_length = bool(cell.timing) or report.facts.program is not None
+    if outcome.status == OK and not report.has_ended(cell.epochs, of_any_length):
         outcome = Outcome(
             INTERRUPTED, f"its events.jsonl is damaged: {len(report.epochs)} of {cell.epochs} epochs are left"
         )

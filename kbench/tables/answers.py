@@ -13,7 +13,7 @@ from kbench.analysis.machine_stability import SHARE
 from kbench.summary import TO_FASTEST, Summary
 from kbench.tables import data, otherwise, sweeps
 from kbench.text import format_bound, plain, significant
-from kbench.values import NO_DIFFERENCE, NOT_COMPARED
+from kbench.values import AS_FAST, NO_DIFFERENCE, NOT_COMPARED
 
 
 def answer(rows: Sequence[Summary], again: str = "") -> str:
@@ -72,12 +72,13 @@ def headline(summaries: Sequence[Summary], again: str = "") -> str:
         (best, count), *others = ranked
         first = f"{best} was fastest in {count} of {len(rankings)} {what}"
         first += "".join(f", {name} in {number}" for name, number in others) + "."
-    near = [row for row in summaries if _verdict(row) == NO_DIFFERENCE]
-    if near and len(rankings) == 1:
-        first += f" {' and '.join(row.backend for row in near)} may be as fast."
-    elif near:
-        unsure = len({row.ranking for row in near})
-        first += f" In {unsure} of these, another backend may be as fast."
+    for verdict, how in ((AS_FAST, "is"), (NO_DIFFERENCE, "may be")):
+        near = [row for row in summaries if _verdict(row) == verdict]
+        if near and len(rankings) == 1:
+            how = "are" if how == "is" and len(near) > 1 else how
+            first += f" {' and '.join(row.backend for row in near)} {how} as fast."
+        elif near:
+            first += f" In {len({row.ranking for row in near})} of these, another backend {how} as fast."
     ended = Counter(row.status for row in summaries).most_common()
     tail = f"Rows: {', '.join(f'{number} {status}' for status, number in ended)}."
     unlike = sum(bool(row.differs) for row in summaries)
@@ -143,10 +144,14 @@ def _of_device(rows: Sequence[Summary], where: str, again: str) -> str:
         return f"{rows[0].example}{where} could not be compared: {why}."
     sentences = [f"{rows[0].example} {does} fastest{where} on {names}: {_time(rows[0])}."]
     unsure = [row for row in others if _verdict(row) == NO_DIFFERENCE]
-    sure = [row for row in others if row not in unsure and row not in missing]
+    equal = [row for row in others if _verdict(row) == AS_FAST]
+    sure = [row for row in others if row not in unsure and row not in missing and row not in equal]
     if sure:
         last = f"; the slowest, {sure[-1].backend}, {_ratio(sure[-1], ' times')}" if len(sure) > 1 else ""
         sentences.append(f"{sure[0].backend} takes {_ratio(sure[0], ' times as long')}{last}.")
+    if equal:
+        listed = ", ".join(f"{row.backend}, to within {_apart(row):.0%}" for row in equal)
+        sentences.append(f"As fast: {listed}.")
     if unsure:
         listed = ", ".join(f"{row.backend} ({_ratio(row, ' times,', '{} to {}')})" for row in unsure)
         sentences.append(f"No difference is shown for {listed}.")
@@ -159,6 +164,13 @@ def _of_device(rows: Sequence[Summary], where: str, again: str) -> str:
         often = f"{compiling[0].first_calls:,} of {compiling[0].calls:,} calls compile"
         sentences.append(f"{often}, which takes {listed} each time.")
     return " ".join(sentences)
+
+
+def _apart(row: Summary) -> float:
+    """How far a row that is as fast may be off the fastest: a share of its time, in whole per cent."""
+    interval = row.relative_interval
+    assert interval is not None
+    return math.ceil(100 * (max(interval.high, 1 / interval.low) - 1) - 1e-6) / 100
 
 
 def _why_not(rows: Sequence[Summary], again: str) -> str:

@@ -10,7 +10,6 @@ from itertools import groupby
 from kbench import axes
 from kbench.analysis.call_outputs import sentence
 from kbench.analysis.call_sites import is_fit
-from kbench.analysis.intervals import ENOUGH
 from kbench.axes import Axis
 from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, Summary
 from kbench.tables import data, of_script
@@ -21,7 +20,7 @@ from kbench.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, Cell, Interva
 
 UNKNOWN = 1000  # an interval whose ends are more than so many times apart is not shown
 _MARKS = {
-    NO_DIFFERENCE: "~: no difference shown, as the interval of the ratio includes 1.",
+    NO_DIFFERENCE: "~: open: no difference shown, as the interval of the ratio includes 1.",
     NOT_COMPARED: "?: could not be compared, as the ratio has no interval or one wider than a factor of 3 each way.",
 }
 _KERNELS = (
@@ -338,16 +337,14 @@ def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
 def _on_comparison(rows: Sequence[Summary]) -> dict[str, bool]:
     baseline = rows[0].baseline
     timed = any(TO_BASELINE in row.ratios for row in rows)
-    few = any(0 < (row.resampled_values or 0) < ENOUGH for row in rows)
     return {
         f"x baseline: the ratio to {plain(baseline)}.": bool(baseline) and timed,
         f"No x baseline: {plain(baseline)} has no steady time here.": bool(baseline) and not timed,
         "x default: time of the variant / time of the same backend without settings.": _with_default(rows),
         **dict.fromkeys(marks(_verdicts(rows)), True),
-        "One process each: how much processes differ is assumed; --repeats 3 or more measures it.": (
+        "One process each: how much processes differ is taken from earlier runs.": (
             any(row.relative_processes == 1 for row in rows)
         ),
-        f"Intervals are wide because there are few values; --repeats {ENOUGH} or more narrows them.": few,
     }
 
 

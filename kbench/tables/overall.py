@@ -8,7 +8,7 @@ from kbench.analysis.overall import Overall, overall, scope
 from kbench.analysis.ratios import verdict
 from kbench.summary import Summary
 from kbench.text import format_bound, plain
-from kbench.values import NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
+from kbench.values import AS_FAST, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
 
 
 def sentences(summaries: Sequence[Summary]) -> list[str]:
@@ -19,7 +19,8 @@ def sentences(summaries: Sequence[Summary]) -> list[str]:
 
 def _sentence(one: Overall, where: str) -> str:
     verdicts = {name: verdict(ends) for name, _, ends in one.others}
-    slower, near = ([other for other in one.others if verdicts[other[0]] == kind] for kind in (SLOWER, NO_DIFFERENCE))
+    slower = [other for other in one.others if verdicts[other[0]] == SLOWER]
+    near = [other for other in one.others if verdicts[other[0]] in (AS_FAST, NO_DIFFERENCE)]
     unsure = [name for name in verdicts if verdicts[name] == NOT_COMPARED]
     over = f"Over the {one.examples} examples{where}"
     if not slower and not near:

@@ -18,7 +18,7 @@ from kbench.tables import setup
 from kbench.tables import text as as_text
 from kbench.tables.content import Table, accuracy, ends, heading, marked, marks, short_target
 from kbench.text import MISSING, format_bound, format_ratio, plain, significant
-from kbench.values import FASTER, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
+from kbench.values import AS_FAST, FASTER, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
 
 _OPTIONAL = ("s to ", "losses", "val. accuracy")  # what these begin with is left out of a narrow page, in this order
 _NUMBERS = ("s/epoch", "s/1,000 samples", "x ", "95 %", *(axis.title for axis in axes.numbers()))
@@ -50,14 +50,16 @@ def conclusion(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[str]:
     for about in abouts[1:]:
         of_side = [pair for pair in pairs if pair.side == about.letter and pair.first and pair.other]
         compared = [pair for pair in of_side if pair.ratio is not None]
-        counts = {word: sum(pair.verdict == word for pair in compared) for word in (FASTER, SLOWER, NO_DIFFERENCE)}
+        words = (FASTER, SLOWER, AS_FAST, NO_DIFFERENCE)
+        counts = {word: sum(pair.verdict == word for pair in compared) for word in words}
         counts[NOT_COMPARED] = sum(pair.verdict == NOT_COMPARED for pair in of_side)
         listed = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
         rows = "row" if len(of_side) == 1 else "rows"
         sentences.append(f"{about.letter} against {abouts[0].letter}, {len(of_side)} {rows}: {listed or 'nothing'}.")
-        if compared and counts[NO_DIFFERENCE] == len(compared):
+        alike = counts[AS_FAST] + counts[NO_DIFFERENCE]
+        if compared and alike == len(compared):
             sentences.append("No row differs by more than its interval.")
-        sentences += _by_chance(counts[FASTER] + counts[SLOWER], counts[NO_DIFFERENCE])
+        sentences += _by_chance(counts[FASTER] + counts[SLOWER], alike)
         with_losses = [pair for pair in compared if pair.largest_loss_difference is not None]
         if with_losses:
             identical = sum(pair.largest_loss_difference == 0 for pair in with_losses)

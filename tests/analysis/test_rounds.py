@@ -12,7 +12,7 @@ from fake_runs import cell
 from kbench.analysis import rounds, summaries
 from kbench.epochs import Epoch, Turn
 from kbench.summary import Summary
-from kbench.values import FASTEST, NO_DIFFERENCE, NOT_COMPARED, OK, SLOWER, Measured, Outcome
+from kbench.values import AS_FAST, FASTEST, NO_DIFFERENCE, NOT_COMPARED, OK, SLOWER, Measured, Outcome
 
 STEPS = 10  # of a turn; an epoch has two turns
 
@@ -57,13 +57,16 @@ def test_what_the_machine_does_to_all_is_no_difference(machine: Callable[[int], 
         )
     )
     assert found["z"].verdict == SLOWER and found["z"].relative_to_fastest == pytest.approx(1.2, rel=0.02)
-    assert {found[name].verdict for name in "xy"} == {FASTEST, NO_DIFFERENCE}
+    assert {found[name].verdict for name in "xy"} == {FASTEST, AS_FAST}
 
 
 @pytest.mark.parametrize("machine", [steady, slower_by_half_later, bursts])
 def test_what_one_process_showed_is_free_of_what_the_machine_does_to_all(machine: Callable[[int], float]) -> None:
     row = rows(in_turns("x", 0.1, machine), in_turns("y", 0.12, machine))["y"]
-    assert row.verdict == NO_DIFFERENCE and row.process_interval is not None
+    assert row.process_interval is not None and row.relative_interval is not None
+    assert row.relative_interval.low < 1.1 < 1.3 < row.relative_interval.high, (
+        "another process may show something else"
+    )
     assert 1.17 < row.process_interval.low < 1.2 < row.process_interval.high < 1.23
 
 
@@ -71,9 +74,9 @@ def test_a_backend_that_ended_before_the_machine_became_slower_is_compared_in_th
     found = rows(
         in_turns("x", 0.1, slower_by_half_later, turns=8), in_turns("y", 0.1, slower_by_half_later, turns=60)
     )
-    assert found["y"].epoch_seconds == pytest.approx(3.0, rel=0.02), "it did take that long"
     assert {row.verdict for row in found.values()} == {FASTEST, NO_DIFFERENCE}
     assert all(row.relative_to_fastest == pytest.approx(1, abs=0.02) for row in found.values())
+    assert all(row.epoch_seconds == pytest.approx(2.0, rel=0.02) for row in found.values()), "it took 3 s alone"
 
 
 def test_rows_stand_in_the_order_in_which_they_are_compared() -> None:
@@ -83,7 +86,7 @@ def test_rows_stand_in_the_order_in_which_they_are_compared() -> None:
     )
     first, second = summaries.summarise([early, late])
     assert (first.backend, first.verdict, second.relative_to_fastest) == ("y", FASTEST, pytest.approx(1.1, rel=0.02))
-    assert (first.epoch_seconds or 0) > (second.epoch_seconds or 0)
+    assert (first.epoch_seconds or 0) < (second.epoch_seconds or 0)
 
 
 def test_rounds_with_other_programs_in_them_are_left_out() -> None:

@@ -17,19 +17,22 @@ from kbench.tables.answers import answer, headline
 from kbench.values import FAILED, FASTEST, INTERRUPTED, OK, STATUSES, TIMEOUT, UNSUPPORTED, Measured, Outcome
 
 
-def test_steady_time_is_the_median_over_all_but_the_first_epoch_of_all_repeats() -> None:
-    (row,) = summarise(
-        [
-            measured(cell(repeat=1), 10.0, 2.0, 4.0),
-            measured(cell(repeat=2), 20.0, 3.0, 8.0),
-        ]
-    )
-    assert row.epoch_seconds == 3.5  # of 2, 3, 4, 8
-    assert row.first_epoch_seconds == 15.0
-    assert row.samples_per_second == pytest.approx((250 + 1000 / 3) / 2)  # of 125, 250, 333.3, 500
-    assert row.seconds_per_1000_samples == 3.5
-    assert row.repeats == 2
+def test_steady_time_is_that_of_all_but_the_first_epoch_of_a_process() -> None:
+    (row,) = summarise([measured(cell(samples=500), 10.0, 2.0, 3.0, 4.0, 8.0)])
+    assert (row.epoch_seconds, row.first_epoch_seconds, row.repeats) == (3.5, 10.0, 1)
+    assert row.seconds_per_1000_samples == 7.0
+    assert row.samples_per_second == pytest.approx((500 / 3 + 500 / 4) / 2)
     assert row.relative_to_fastest == 1.0
+
+
+def test_steady_time_of_several_processes_is_their_level() -> None:
+    (row,) = summarise([measured(cell(repeat=n), 10.0 * n, each, each, each) for n, each in ((1, 2.0), (2, 2.1))])
+    assert row.epoch_seconds == pytest.approx(math.sqrt(2.0 * 2.1), rel=1e-6)
+    assert (row.first_epoch_seconds, row.repeats) == (15.0, 2)
+    (row,) = summarise(
+        [measured(cell(repeat=n), 9.0, each, each) for n, each in enumerate((2.0, 2.02, 1.98, 2, 4), 1)]
+    )
+    assert row.epoch_seconds == pytest.approx(2.0, rel=0.02), "an odd one hardly counts"
 
 
 def test_a_single_epoch_gives_no_steady_figure() -> None:
@@ -79,8 +82,7 @@ def test_every_place_that_names_the_fastest_names_all_that_tie() -> None:
     assert answer(rows) == "mnist_cnn trains fastest on keras2/cntk and keras3/jax: 2.00 s an epoch."
     slower = summarise([measured(cell(backend=b), 9.0, s, s) for b, s in (("a/x", 2.0), ("a/y", 2.0), ("a/z", 3.0))])
     assert answer(slower) == (
-        "mnist_cnn trains fastest on a/x and a/y: 2.00 s an epoch. "
-        "No difference is shown for a/z (1.50 times, 0.737 to 3.05)."
+        "mnist_cnn trains fastest on a/x and a/y: 2.00 s an epoch. a/z takes 1.50 times as long (1.07 to 2.11)."
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,28 +12,35 @@ import pytest
 from fake_bench import LIMITS, Bench, refused
 
 from kbench import paths
-from kbench.cells import launcher
+from kbench.cells import launcher, turns
 from kbench.cells.turns import Turn, TurnScheduler
 from kbench.machine import peak_rates
 from kbench.session import racing
 
 STUB = Path(__file__).parent.parent / "faults" / "stub_guest.py"
-# Seconds of the steady epochs in each process: x and y differ by too little to be told apart at first.
-EXAMPLE = """
-SECONDS = {
-    "x": [1.0, 1.0, 1.0, 1.0],
-    "y": [[0.5, 1.0, 2.0, 1.1], [1.2] * 4][spec["repeat"] > 1],
-    "z": [9.0, 9.0, 9.0, 9.0],
-}[spec["backend"].split("/")[1]]
+# Seconds of a step in each process: x and y differ by too little to be told apart at first.
+OF_Y = '{(1, 0): 1.3, (2, 1): 1.1}.get((spec["repeat"], spec["timing"]), 1.2)'
+EXAMPLE = f"""
+SECONDS = {{
+    "x": 1.0,
+    "y": {OF_Y},
+    "z": 9.0,
+}}[spec["backend"].split("/")[1]]
 
-def tell_epoch(number):
-    tell("epoch", epoch=number, seconds=SECONDS[number - 2], samples=spec["samples"], loss=1.0, accuracy=0.5)
+def train():
+    for number in range(2, spec["epochs"] + 1):
+        take_turns(number, [SECONDS])
+
+def time_steps():
+    take_turns(1, [SECONDS] * 6)
 """
 
 
 @pytest.fixture
 def race(bench: Bench) -> Bench:
     bench.patch.setattr(paths, "GUEST", STUB)
+    bench.patch.setattr(turns, "DISTURBED", math.inf)  # by what else runs on this machine
+    bench.patch.setattr(launcher, "POLL_SECONDS", 0.02)
     for name in "xyz":
         bench.backend(f"keras9/{name}")
     return bench
@@ -49,38 +57,87 @@ def example(bench: Bench) -> str:
     return "both.py"
 
 
-def processes(bench: Bench) -> dict[str, int]:
+def whole(bench: Bench) -> dict[str, int]:
+    """How many whole processes each backend had."""
     return dict(Counter(one.cell.backend[-1] for one in bench.last().measured))
+
+
+def short(bench: Bench) -> dict[str, int]:
+    """How many of its processes only timed some steps; all of them well."""
+    assert {one.outcome.status for one in bench.last().short} <= {"ok"}
+    return dict(Counter(one.cell.backend[-1] for one in bench.last().short))
+
+
+def launched(bench: Bench, interrupted_at: str = "") -> list[str]:
+    """The cells that are launched from now on, in order; a Ctrl-C comes when one with such a name is."""
+    names: list[str] = []
+    real = launcher.launch
+
+    def launch(command: Any, **asked: Any) -> Any:
+        names.append(asked["folder"].name)
+        if interrupted_at and interrupted_at in names[-1]:
+            raise KeyboardInterrupt
+        return real(command, **asked)
+
+    bench.patch.setattr(launcher, "launch", launch)
+    return names
+
+
+def test_every_row_has_further_processes_before_an_open_one_has_more(race: Bench) -> None:
+    names = launched(race)
+    said = measure(race, "--budget", "10m")
+    assert said.status == 0
+    cells = [(one.partition("keras9-")[2][0], one.rpartition("__")[2]) for one in names]
+    assert sorted(cells[:3]) == [(name, "r1") for name in "xyz"]
+    assert sorted(cells[3:9]) == [(name, f"r2t{number}") for name in "xyz" for number in (1, 2)]
+    assert cells[9:] and {name for name, _ in cells[9:]} == {"x", "y"}
+    assert all("r2" not in place and "t" in place for _, place in cells[9:])
 
 
 def test_only_what_is_not_decided_is_measured_again(race: Bench) -> None:
     said = measure(race, "--budget", "10m")
     assert said.status == 0
-    found = processes(race)
-    assert found["z"] == 1 and found["x"] == found["y"] > 1
+    assert whole(race) == {"x": 1, "y": 1, "z": 1}
+    found = short(race)
+    assert found["z"] == 2 and found["x"] == found["y"] > 2
     first, again = said.err.index("both trains fastest on "), said.err.index("Measuring both again on ")
     assert first < again, "what is known stands there first"
     assert "Measuring both again on keras9/x, keras9/y: not yet clear which is faster." in said.err
-    assert "Not settled yet" not in said.out
+    assert "Open: " not in said.out
     request = json.loads((race.results / "mine" / "run.json").read_text())["request"]
-    repeats = list(range(2, found["y"] + 1))
-    assert request["extra_repeats"] == {f"both__keras9-{name}__channels_last__cpu": repeats for name in "xy"}
+    places = [[repeat, number] for repeat in range(2, 2 + found["y"] // 2) for number in (1, 2)]
+    assert request["extra_repeats"] == {}
+    assert {row: len(its) for row, its in request["short"].items()} == {
+        f"both__keras9-{name}__channels_last__cpu": found[name] for name in "xyz"
+    }
+    assert sorted(request["short"]["both__keras9-y__channels_last__cpu"]) == places
     assert race("report", "mine").status == 0
     (row,) = (
         row for row in json.loads(race("report", "mine", "--format", "json").out)["rows"] if "/y" in row["backend"]
     )
-    assert row["verdict"] == "slower" and row["repeats"] == found["y"]
+    assert row["verdict"] == "slower" and (row["repeats"], row["short_processes"]) == (1, found["y"])
+
+
+def test_what_does_not_take_turns_is_measured_again_whole(race: Bench) -> None:
+    said = measure(race, "--budget", "10m", "--interleave", "off")
+    assert said.status == 0 and "Open: " not in said.out
+    found = whole(race)
+    assert found["z"] == 1 and found["x"] == found["y"] > 1 and short(race) == {}
+    request = json.loads((race.results / "mine" / "run.json").read_text())["request"]
+    repeats = list(range(2, found["y"] + 1))
+    assert request["extra_repeats"] == {f"both__keras9-{name}__channels_last__cpu": repeats for name in "xy"}
+    assert request["short"] == {}
 
 
 def test_a_spent_budget_ends_it_and_says_what_is_open_and_how_to_go_on(race: Bench) -> None:
     said = measure(race, "--budget", "0.01s")
-    assert said.status == 0 and processes(race) == {"x": 1, "y": 1, "z": 1}
-    assert "Not settled yet: both on keras9/" in said.out
-    assert "resume results/mine --budget 10m`" in said.out
-    assert race("resume", "mine").status == 0 and processes(race)["y"] == 1, "without --budget it adds nothing"
+    assert said.status == 0 and whole(race) == {"x": 1, "y": 1, "z": 1} and short(race) == {}
+    assert "Open: both on keras9/" in said.out
+    assert "more would settle it: `kbench resume results/mine --budget 1m`" in " ".join(said.out.split())
+    assert race("resume", "mine").status == 0 and short(race) == {}, "without --budget it adds nothing"
     said = race("resume", "mine", "--budget", "10m")
-    assert said.status == 0 and "Not settled yet" not in said.out
-    assert processes(race)["z"] == 1 and processes(race)["y"] > 1
+    assert said.status == 0 and "Open: " not in said.out
+    assert whole(race) == {"x": 1, "y": 1, "z": 1} and short(race)["y"] > 1
 
 
 def test_a_budget_too_small_for_a_repeat_changes_nothing_and_says_so(race: Bench) -> None:
@@ -88,7 +145,7 @@ def test_a_budget_too_small_for_a_repeat_changes_nothing_and_says_so(race: Bench
     before = {path: path.read_bytes() for path in (race.results / "mine").rglob("*") if path.is_file()}
     race.patch.setattr(peak_rates, "measure", lambda threads, cache_bytes, variables: {**LIMITS, "matrix": 1})
     said = race("resume", "mine", "--budget", "0.01s")
-    assert said.status == 0 and "Not settled yet" not in said.out
+    assert said.status == 0 and "Open: " not in said.out
     printed = " ".join(said.out.split())
     assert "Nothing was measured: 0 s were too few. Measuring both again on keras9/" in printed
     assert before == {path: path.read_bytes() for path in (race.results / "mine").rglob("*") if path.is_file()}
@@ -98,7 +155,7 @@ def test_the_budget_is_time_of_the_clock_waiting_and_starting_included(race: Ben
     real = racing.Clock  # the cells take seconds of it
     race.patch.setattr(racing, "Clock", lambda before, elapsed, compiling: real(before, lambda: 601.0, compiling))
     said = measure(race, "--budget", "10m")
-    assert processes(race) == {"x": 1, "y": 1, "z": 1} and "Not settled yet" in said.out
+    assert short(race) == {"x": 2, "y": 2, "z": 2} and "Open: both on keras9/" in said.out
 
 
 def test_a_settled_run_is_left_as_it_is_whatever_the_budget(race: Bench) -> None:
@@ -109,57 +166,64 @@ def test_a_settled_run_is_left_as_it_is_whatever_the_budget(race: Bench) -> None
 
 def test_a_run_with_a_fixed_number_of_repeats_gets_more_if_that_is_asked_for(race: Bench) -> None:
     said = measure(race, "--repeats", "1")
-    assert processes(race) == {"x": 1, "y": 1, "z": 1} and "Not settled yet" not in said.out
+    assert whole(race) == {"x": 1, "y": 1, "z": 1} and "Open: " not in said.out
+    assert short(race) == {}
     assert race("resume", "mine", "--budget", "10m").status == 0
-    assert processes(race)["y"] > 1
+    assert short(race)["y"] > 1
 
 
 def test_where_other_programs_disturb_most_turns_nothing_is_measured_again(race: Bench) -> None:
-    in_rounds = EXAMPLE.replace("samples=", "step_seconds=[SECONDS[number - 2]], rounds=[[number, 0, 1]], samples=")
-    race.patch.setattr("test_cli_racing.EXAMPLE", in_rounds)
     join = TurnScheduler.join
 
-    def disturbed(turns: TurnScheduler) -> Turn:
-        turn = join(turns)
-        turn.disturbed += [2, 3, 4]
+    def disturbed(scheduler: TurnScheduler) -> Turn:
+        turn = join(scheduler)
+        turn.disturbed += [1, 2, 3, 4, 5, 6]
         return turn
 
     race.patch.setattr(TurnScheduler, "join", disturbed)
     said = measure(race, "--budget", "10m")
-    assert processes(race) == {"x": 1, "y": 1, "z": 1}
-    assert "Not settled yet: both on keras9/" in said.out
+    assert whole(race) == {"x": 1, "y": 1, "z": 1} and short(race) == {"x": 2, "y": 2, "z": 2}
+    assert "Open: both on keras9/" in said.out
     assert "Other programs kept the processor busy during" in said.out
     assert "could not be compared: other programs used the processor in" in " ".join(said.out.split())
-    # Those programs may have ended, which the next repeat shows.
+    # Those programs may have ended, which the next processes show.
     race.patch.setattr(TurnScheduler, "join", join)
     assert race("resume", "mine", "--budget", "10m").status == 0
-    assert processes(race)["y"] > 1
+    assert short(race)["y"] > 2
 
 
-def test_an_interrupted_process_is_measured_when_the_run_is_resumed(race: Bench) -> None:
-    real, launched = launcher.launch, []
-
-    def interrupted(command: Any, **asked: Any) -> Any:
-        launched.append(asked["folder"].name)
-        if "r2" in launched[-1]:
-            raise KeyboardInterrupt
-        return real(command, **asked)
-
-    race.patch.setattr(launcher, "launch", interrupted)
+@pytest.mark.parametrize("place", ["r2t2", "r3t1"])
+def test_an_interrupted_process_is_measured_when_the_run_is_resumed(race: Bench, place: str) -> None:
+    real = launcher.launch
+    launched(race, interrupted_at=place)
     assert measure(race, "--budget", "10m").status == 130
     race.patch.setattr(launcher, "launch", real)
     assert race("resume", "mine").status == 0
-    found = processes(race)
-    assert found["z"] == 1 and found["x"] == found["y"] > 1
+    found = short(race)
+    assert found["z"] == 2 and found["x"] == found["y"] > 1
     assert {one.outcome.status for one in race.last().measured} == {"ok"}
 
 
-def test_nothing_is_measured_more_often_than_ten_times(race: Bench) -> None:
-    now_and_then = EXAMPLE.replace("[1.2] * 4", "[0.8 + 0.4 * (spec['repeat'] % 2)] * 4")
-    race.patch.setattr("test_cli_racing.EXAMPLE", now_and_then)
+def test_a_near_tie_that_no_further_process_is_likely_to_settle_is_left(race: Bench) -> None:
+    near = '[0.97, 1.05, 1.0][spec["timing"]]'
+    race.patch.setattr("test_cli_racing.EXAMPLE", EXAMPLE.replace(OF_Y, near))
     said = measure(race, "--budget", "1h", "--precision", "0.0001")
-    assert processes(race) == {"x": 10, "y": 10, "z": 1}
-    assert "Not settled yet: both on keras9/" in said.out
+    assert said.status == 0 and short(race) == {"x": 2, "y": 2, "z": 2}
+    assert "Measuring both again" not in said.err
+    assert "Open: both on keras9/" in said.out
+
+
+@pytest.mark.parametrize(
+    ("interleave", "wholes", "shorts"), [("on", 1, racing.MOST_PROCESSES), ("off", racing.MOST_REPEATS, 0)]
+)
+def test_nothing_is_measured_more_often_than_that(race: Bench, interleave: str, wholes: int, shorts: int) -> None:
+    now_and_then = "0.8 + 0.4 * (spec['repeat'] % 2)"
+    race.patch.setattr("test_cli_racing.EXAMPLE", EXAMPLE.replace(OF_Y, now_and_then))
+    race.patch.setattr(racing, "processes_to_settle", lambda row, precision: 1.0)  # as it seems each time
+    said = measure(race, "--budget", "1h", "--precision", "0.0001", "--interleave", interleave)
+    assert whole(race) == {"x": wholes, "y": wholes, "z": 1}
+    assert short(race) == ({"x": shorts, "y": shorts, "z": 2} if shorts else {})
+    assert "Open: both on keras9/" in said.out
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from fake_runs import cell, fake_run, summary
 
 from kbench.comparison import published
 from kbench.comparison.published import Figure
+from kbench.environments import interpreters
 from kbench.errors import UserError
 from kbench.selection import backends, examples
 from kbench.values import FAILED, OK, Outcome
@@ -205,8 +206,13 @@ def test_list_prints_each_format(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_a_wrong_request_is_one_sentence(
-    here: Path, capsys: pytest.CaptureFixture[str], argv: tuple[str, ...], words: str
+    here: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    argv: tuple[str, ...],
+    words: str,
 ) -> None:
+    monkeypatch.setattr(interpreters, "probe", lambda path: None)  # whatever this machine has
     fake_run(here / "results", [(cell(), 1.0, Outcome(OK))], "own")
     fake_run(here / "results", [(cell("my_own"), 1.0, Outcome(OK))], "other")
     said = call(capsys, *argv)

@@ -19,12 +19,14 @@ from kbench.cli import main
 from kbench.commands import resume, run  # noqa: F401  # the same
 from kbench.machine import host, peak_rates
 from kbench.outputs import one_run  # noqa: F401
+from kbench.session import known_spreads
 
 # What is not measured in these tests takes the same time in each, so that tables can be compared byte for byte.
 vars(launcher)["Memory"].sample = lambda self, seconds: None
 launcher.POLL_SECONDS = 0.02
 host.busy_cores = lambda: 0.0
 peak_rates.measure = lambda threads, cache_bytes, variables: None
+known_spreads.keep = lambda run: None
 paths.GUEST = Path(__file__).with_name("stub_guest.py")
 
 print("ready", flush=True)

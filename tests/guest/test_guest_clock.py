@@ -267,6 +267,9 @@ class FakeTurns:
         self.asked += 1
         return self.asked in self.over_before
 
+    def is_settled(self) -> bool:
+        return False
+
     def yield_turn(self) -> tuple[float, float]:
         ended = self.now.seconds
         self.now.seconds += 3600
@@ -297,7 +300,7 @@ class Steps:
 @pytest.mark.parametrize("early", [False, True])
 def test_pauses_count_for_nothing_and_first_steps_after_them_as_much_as_others(early: bool) -> None:
     now = SimpleNamespace(seconds=0.0)
-    model = Steps(now, 5.0, 1.0, 1.0, 4.0, 0.02, 0.02, 0.02, 0.02, 1.0)
+    model = Steps(now, 5.0, 1.0, 1.0, 0.4, 0.02, 0.02, 0.02, 0.02, 1.0)
     busy = []
 
     def wait(model: Any, outputs: Any = None) -> None:
@@ -328,10 +331,26 @@ def test_pauses_count_for_nothing_and_first_steps_after_them_as_much_as_others(e
         assert found["rounds"] == [[1, 1, 3, 0], [2, 4, 5, 0], [3, 8, 9, 0]]
 
 
+def test_a_first_step_after_a_pause_counts_if_it_takes_so_long_that_the_pause_is_nothing_beside_it() -> None:
+    now = SimpleNamespace(seconds=0.0)
+    model = Steps(now, 1.0, 1.0, 0.6, 1.0)
+
+    def step_hook(model: Any, kind: str, wrap: Any) -> None:
+        model.step = wrap(model.step)
+
+    framework = SimpleNamespace(wait=lambda *_: None, step_hook=step_hook, pending=lambda outputs: None)
+    with mock.patch.object(clocks, "time", SimpleNamespace(perf_counter=lambda: now.seconds)):
+        clock = clocks.StepClock(framework, model, "train", 4, FakeTurns(now, 2))
+        model.fit()
+        found = clock.lap(0.0, now.seconds)
+    assert found["step_seconds"] == pytest.approx([1.0, 1.0, 0.6, 1.0])
+    assert found["rounds"] == [[1, 1, 2, 0], [2, 2, 4, 0]]
+
+
 def test_each_step_that_still_runs_when_a_turn_ends_has_its_own_time() -> None:
     now = SimpleNamespace(seconds=0.0)
     ends = [0.0]  # of the steps on the device, one after the other
-    wanted = [5.0, 1.0, 2.0, 3.0, 4.0, 6.0, 7.0]
+    wanted = [5.0, 1.0, 2.0, 3.0, 0.4, 6.0, 7.0]
 
     def wait_until(end: float) -> None:
         now.seconds = max(now.seconds, end)

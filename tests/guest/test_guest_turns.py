@@ -106,3 +106,24 @@ def test_a_turn_of_slow_steps_says_so(turns: Any, host: socket.socket, seconds_o
         for _ in range(10):
             taken.is_over()
             turns.now += seconds_of_a_step
+
+
+@pytest.mark.parametrize(
+    ("seconds_of_a_turn", "turns_taken"),
+    [
+        (0.5, 6),  # five behind the one that warms up
+        (0.25, 11),  # as many as make two and a half seconds
+        (9.0, 6),
+    ],
+)
+def test_a_process_that_only_times_steps_is_settled_after_a_few_turns_and_seconds(
+    turns: Any, host: socket.socket, seconds_of_a_turn: float, turns_taken: int
+) -> None:
+    taken, whole, done = turns.TurnClient(None), turns.TurnClient(STEPS), 0
+    while not taken.is_settled():
+        assert not whole.is_settled(), "it does all its steps"
+        done += bool(taken.round)
+        host.send(struct.pack("!I", done + 1))
+        taken.yield_turn()
+        turns.now += seconds_of_a_turn
+    assert done + 1 == turns_taken

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,7 +15,7 @@ from fake_runs import cell, fake_run
 from kbench import store
 from kbench.cells.runner import EpochProgress
 from kbench.planning.tasks import CellTask
-from kbench.screen import progress, time_left
+from kbench.screen import progress, terminal, time_left
 from kbench.screen.listener import Screen
 from kbench.screen.progress import Progress
 from kbench.screen.time_left import TimeLeft, in_words
@@ -99,6 +100,36 @@ def test_a_program_whose_epochs_nobody_knows_shows_the_one_that_runs(monkeypatch
     tasks = [task(f"keras3/{name}", "train.py", 0, task="script", input="sequence") for name in ("jax", "torch")]
     run_some(Progress(tasks, clock=lambda: 0.0), tasks, 2, 0)
     assert screen.lines[-1] == "train.py  jax epoch 3  torch epoch 1  0 s"
+
+
+def test_short_processes_are_counted_together_and_are_none_of_the_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal(monkeypatch, 80)
+    shown = Progress(THREE, clock=lambda: 0.0)
+    run_some(shown, THREE, 8, 8, 8)
+    for one in THREE:
+        shown.listener.ended(one, Outcome(OK, seconds=9.0))
+    shorts = [replace(one, repeat=2, timing=1) for one in THREE]
+    shown.add(shorts)
+    run_some(shown, shorts[:1], 1)
+    assert screen.lines[-1].startswith("mnist_cnn  timing 1 more process") and "processes" not in screen.lines[-1]
+    run_some(shown, shorts, 1, 1, 1)
+    assert screen.lines[-1].startswith("mnist_cnn  timing 3 more processes")
+
+
+@pytest.mark.parametrize("detail", [terminal.USUAL, terminal.VERBOSE])
+def test_a_short_process_has_a_line_of_its_own_if_it_failed_or_if_all_is_asked_for(
+    capsys: pytest.CaptureFixture[str], detail: int
+) -> None:
+    shown = Progress(THREE, detail)
+    well, badly = (replace(THREE[0], repeat=2, timing=number) for number in (1, 2))
+    shown.add([well, badly])
+    for one, outcome in ((well, Outcome(OK, seconds=3.0)), (badly, Outcome(FAILED, "out of memory", 3.0))):
+        shown.listener.started(one)
+        shown.listener.epoch(one, EpochProgress(1, 2.0))
+        shown.listener.ended(one, outcome)
+    *said, failed = capsys.readouterr().err.splitlines()
+    assert "failed in 3.0 s: out of memory" in failed and "/3]" not in failed
+    assert len(said) == (detail == terminal.VERBOSE) and all("ok in 3.0 s" in line for line in said)
 
 
 def test_names_have_generation_and_layout_only_where_they_are_needed() -> None:

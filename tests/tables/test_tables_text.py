@@ -16,7 +16,17 @@ from kbench.tables.markdown import escape, markdown
 from kbench.tables.page import Run, page
 from kbench.tables.text import text
 from kbench.text import MISSING, plain, significant
-from kbench.values import FAILED, FASTEST, NO_DIFFERENCE, NOT_COMPARED, REPEATS, SLOWER, UNSUPPORTED, Interval
+from kbench.values import (
+    AS_FAST,
+    FAILED,
+    FASTEST,
+    NO_DIFFERENCE,
+    NOT_COMPARED,
+    REPEATS,
+    SLOWER,
+    UNSUPPORTED,
+    Interval,
+)
 
 FAST = summary("keras3/jax", epoch_seconds=1.0, samples_per_second=1000.0)
 SLOW = summary("keras2/cntk", epoch_seconds=12345.6, relative_to_fastest=12345.6, samples_per_second=0.081)
@@ -90,7 +100,7 @@ def test_a_table_of_what_is_sure_and_what_is_not_reads_like_this() -> None:
         "keras3/jax       1.00  0.980-1.02     1.00           -  fastest               2.50    0.9375  ok",
         "keras2/mxnet     1.02  0.980-1.02    ~1.02  0.999-1.06  no difference shown   2.50    0.9375  ok",
         "keras3/torch     1.53   1.50-1.60     1.53  1.003-1.60  slower                2.50    0.9375  ok",
-        "~: no difference shown, as the interval of the ratio includes 1.",
+        "~: open: no difference shown, as the interval of the ratio includes 1.",
         "",
         "Left out here for width, and in summary.md: samples/s.",
     ]
@@ -111,19 +121,23 @@ def test_markdown_and_a_wide_page_have_the_verdict_in_words() -> None:
 def test_what_the_marks_mean_stands_below_the_table() -> None:
     assert not table([SURE, FAR]).remarks
     near = table([SURE, NEAR])
-    assert near.remarks == ("~: no difference shown, as the interval of the ratio includes 1.",)
+    assert near.remarks == ("~: open: no difference shown, as the interval of the ratio includes 1.",)
 
 
-def test_ratios_of_one_process_say_what_their_intervals_assume_and_what_to_type() -> None:
+def test_ratios_of_one_process_say_where_it_is_known_from_how_much_processes_differ() -> None:
     (remark,) = table([SURE, replace(FAR, relative_processes=1)]).remarks
-    assert "how much processes differ is assumed" in remark and "--repeats 3" in remark
+    assert remark == "One process each: how much processes differ is taken from earlier runs."
     assert not table([SURE, replace(FAR, relative_processes=3)]).remarks
 
 
-def test_intervals_of_few_values_say_why_they_are_wide() -> None:
-    (remark,) = table([SURE, replace(FAR, resampled_values=3)]).remarks
-    assert remark.startswith("Intervals are wide because there are few values")
-    assert "--repeats 5" in remark
+def test_a_row_that_is_as_fast_says_to_within_how_much() -> None:
+    equal = replace(NEAR, verdict=AS_FAST)
+    lines = text([SURE, equal, FAR]).splitlines()
+    assert "As fast: keras2/mxnet, to within 6%." in " ".join(lines)
+    (row,) = (line for line in lines if line.startswith("keras2/mxnet"))
+    assert " 1.02 " in row and " as fast " in row and "~" not in row
+    assert not table([SURE, equal]).remarks
+    assert "keras2/mxnet is as fast." in headline([SURE, equal])
 
 
 def test_a_baseline_is_named_and_its_ratio_shown_instead_of_that_to_the_fastest() -> None:

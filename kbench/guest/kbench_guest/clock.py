@@ -6,6 +6,8 @@ import time
 import traceback
 from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, List, Optional, Tuple
 
+from kbench_guest.turns import Settled
+
 if TYPE_CHECKING:
     from kbench_guest.frameworks.interface import Framework, Pending
     from kbench_guest.observing.between_epochs import BetweenEpochs
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 
 RUN_AHEAD = 2  # how many steps a framework may begin before earlier ones are done, if steps are slow
 WARM_SECONDS = 0.05  # after a pause, while pipelines fill and threads wake up
+LONG = 10  # so many times as long a step counts, also after a pause
 
 
 class EpochClock:
@@ -122,6 +125,8 @@ class StepClock:
     def _pause(self) -> None:
         self._try(self._wait, self._pending)  # first, so that each is noted when it ends
         self._try(self._framework.wait, self._model, self._outputs)
+        if self._turns.is_settled():
+            raise Settled()
         ended, went_on = self._turns.yield_turn()
         self._pauses[len(self._ends)] = went_on - ended
         self._rounds.append(self._turns.turn)
@@ -218,12 +223,19 @@ class StepClock:
             found["rounds"] = [[turn[0], first, last, turn[1]] for turn, first, last in counted if first < last]
         return found
 
+    def part(self, start: float) -> Dict[str, Any]:
+        """What `lap` says of an epoch that was left when its process had timed enough."""
+        self._steps = self.begun
+        return self.lap(start, self._ends[-1] if self._ends else start)
+
     @staticmethod
     def _warm(steps: List[float], first: int, last: int, after_pause: bool) -> int:
         """The first of a turn's steps that counts: an epoch's first one holds more than itself."""
         seconds = 0.0
         for step in range(first, last):
             if step > first and (seconds >= WARM_SECONDS or not after_pause):
+                return step
+            if after_pause and steps[step] > LONG * WARM_SECONDS:  # what a pause costs it is nothing beside it
                 return step
             seconds += steps[step]
         return last

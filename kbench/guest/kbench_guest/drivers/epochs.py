@@ -1,14 +1,14 @@
 """Trains or runs a model through Keras's own fit and predict, and times it epoch by epoch."""
 
 import contextlib
-import functools
 import json
 import time
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Optional, Type
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional
 
 from kbench_guest import arrays, process, scores
 from kbench_guest.clock import EpochClock, StepClock
-from kbench_guest.drivers import example_file, first_outputs, first_step, generation, recurrent_kernel
+from kbench_guest.drivers import example_file, first_outputs, first_step, generation, recurrent_kernel, timing
+from kbench_guest.drivers.callbacks import Callbacks
 from kbench_guest.frameworks.layer_settings import plain
 from kbench_guest.observing.between_epochs import BetweenEpochs
 from kbench_guest.observing.received import Received
@@ -31,6 +31,9 @@ def measure(
     events: "Events",
 ) -> None:
     """Run the model, or train it after its outputs for the first batch and its first step are known."""
+    if spec["timing"]:
+        timing.measure(framework, model, example, spec, feed, part, events)
+        return
     if spec["task"] == "infer":
         infer(framework, model, example, spec, part, events)
         return
@@ -41,6 +44,7 @@ def measure(
         if spec["repeat"] == 1 and spec["kind"] != "native":  # its repeats are the same program
             first_step.of_model(framework, model, example, spec, feed, events)
     train(framework, model, example, spec, feed, validation_part, events)
+    timing.keep(spec["trained"], lambda: framework.all_weights(model))
 
 
 def train(
@@ -56,11 +60,13 @@ def train(
     validation = validating(framework, model, example, spec, validation_part)
     steps = framework.calls(example, feed.steps)
     received = Received(framework, model, spec, feed.steps)
-    clock = StepClock(framework, model, "train", steps, TurnClient(steps * spec["epochs"]), received.step)
+    turns = TurnClient(steps * spec["epochs"])
+    clock = StepClock(framework, model, "train", steps, turns, received.step)
     own = getattr(example, "callbacks", None)  # or Keras's module of that name
     callbacks = Callbacks(own() if callable(own) else (), model)
     write_settings(framework, model, example, spec, events)
     around = BetweenEpochs(framework, model, callbacks.made)
+    turns.ready()
     for epoch in range(1, spec["epochs"] + 1):
         given = dict(feed.of_epoch(epoch), **example_file.class_weights(example))
         timer = EpochClock(framework, model, around)
@@ -120,78 +126,6 @@ def write_first(events: "Events", clock: StepClock, start: float, seconds: float
     if clock.first_end is not None:
         events.write("phase", name="first_step", seconds=clock.first_end - start)
     events.write("phase", name="first_epoch", seconds=seconds)
-
-
-HOOKS = ("on_train_begin", "on_train_end", "on_epoch_begin", "on_epoch_end")
-HOOKS_OF_BATCHES = ("on_batch_begin", "on_batch_end", "on_train_batch_begin", "on_train_batch_end")
-
-
-class Callbacks:
-    """The callbacks of an example. kbench trains epoch by epoch; to them it is one training with validation.
-
-    The time that they take between epochs is not in any epoch's time; what they take around batches is, and `taken`.
-    """
-
-    def __init__(self, made: Iterable[Any], model: Any) -> None:
-        self.made = list(made)
-        self._model = model
-        self._seconds = 0.0
-        self._hooks = [{name: getattr(callback, name) for name in HOOKS} for callback in self.made]
-        for callback in self.made:
-            for name in HOOKS:
-                setattr(callback, name, _nothing)
-            for name in HOOKS_OF_BATCHES:
-                # Keras does not call those that nobody overrides.
-                own = getattr(type(callback), name, None)
-                if name in vars(callback) or own not in (None, getattr(_base(type(callback)), name, None)):
-                    setattr(callback, name, self._timed(getattr(callback, name)))
-
-    def _timed(self, hook: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(hook)
-        def timed(*args: Any, **kwargs: Any) -> Any:
-            start = time.perf_counter()
-            try:
-                return hook(*args, **kwargs)
-            finally:
-                self._seconds += time.perf_counter() - start
-
-        return timed
-
-    def taken(self) -> Optional[float]:
-        """Seconds that they took around the batches of the epoch that is over; None if they do nothing there."""
-        seconds, self._seconds = self._seconds, 0.0
-        return seconds or None
-
-    def _call(self, name: str, *args: Any) -> None:
-        for callback, hooks in zip(self.made, self._hooks):
-            callback.set_model(self._model)
-            hooks[name](*args)
-
-    def begin(self, epoch: int) -> None:
-        """The epoch begins; the first one is 1."""
-        if epoch == 1:
-            self._model.stop_training = False
-            self._call("on_train_begin", {})
-        self._call("on_epoch_begin", epoch - 1, {})
-
-    def end(self, epoch: int, logs: Dict[str, Any]) -> bool:
-        """The epoch is over; returns whether they stop the training."""
-        if not self.made:
-            return False
-        self._call("on_epoch_end", epoch - 1, logs)
-        stops = bool(self._model.stop_training)
-        if stops:
-            self._call("on_train_end", logs)
-        return stops
-
-
-def _base(kind: Type[Any]) -> Type[Any]:
-    """The class of callbacks that all others are made of."""
-    return next((base for base in kind.__mro__ if base.__name__ == "Callback"), object)
-
-
-def _nothing(*args: Any, **kwargs: Any) -> None:
-    pass
 
 
 def validating(
@@ -267,7 +201,9 @@ def infer(
     buffer = arrays.Buffer(part, used)
     buffer.fill(range(used))
     steps = used // size * (tokens or 1)
-    clock = StepClock(framework, model, "predict", steps, TurnClient(steps * spec["epochs"]))
+    turns = TurnClient(steps * spec["epochs"])
+    clock = StepClock(framework, model, "predict", steps, turns)
+    turns.ready()
     on_cpu = framework.device(model) == "cpu"
     for epoch in range(1, spec["epochs"] + 1):
         generated: Dict[str, Any] = {}

@@ -19,7 +19,7 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
     """Run the cell of this spec. Raises Refused if it cannot go on."""
     with events.phase("import"):
         from kbench_guest import arrays, frameworks, process
-        from kbench_guest.drivers import epochs, example_file, example_model, feeding, parity
+        from kbench_guest.drivers import epochs, example_file, example_model, feeding, parity, timing
 
         framework = frameworks.load()
         threads, imported = process.threads(framework), process.frameworks()
@@ -43,6 +43,9 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
     with events.phase("build"):
         model = example_model.build(framework, example, spec, feed.first_inputs(), events)
 
+    trained = timing.kept(spec["trained"]) if spec["timing"] else None
+    if trained is not None:
+        framework.set_values(model.weights, trained)
     check_settings(framework, model, spec, events)
     check_device(framework, model, spec, events)
     if spec.get("parity"):

@@ -20,7 +20,7 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
         import numpy
 
         from kbench_guest import arrays, process
-        from kbench_guest.drivers import epochs, feeding, first_step, native_parity
+        from kbench_guest.drivers import epochs, feeding, first_step, native_parity, timing
         from kbench_guest.drivers.twin import Twin
         from kbench_guest.frameworks import native
         from kbench_guest.frameworks.layer_settings import dropped_defaults, plain
@@ -49,13 +49,14 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
         events.write("order", **feed.about())
 
     initial = twin.drawn()
-    if spec["task"] == "train" and not spec.get("parity") and spec["repeat"] == 1:
+    if spec["task"] == "train" and not (spec.get("parity") or spec["timing"]) and spec["repeat"] == 1:
         with events.phase("probe"):  # the twin that is measured seeds its framework when it is built
             first_step.of_twin(Twin(spec["twin"], False, spec["seed"]), initial, example, spec, feed, events)
         framework.seed(spec["seed"])
 
     with events.phase("build"):
-        twin.build(initial)
+        trained = timing.kept(spec["trained"]) if spec["timing"] else None
+        twin.build(initial if trained is None else trained)
         held = twin.weights()
         parameters = sum(int(value.size) for value in held)
         proof = {"weights": "seeded", "weights_sha256": twin.sha256(), "weights_left": []}

@@ -1,0 +1,153 @@
+"""How often kbench's intervals cover what more processes show, from runs with many processes of each row.
+
+    python benchmarks/calibration.py [--measure RESULTS [--processes 10] | --run RUN] [--table FILE]
+
+With --measure FOLDER it measures three examples of different kinds on five backends, ten processes each (about half
+an hour on two idle cores); with --run it reads the times of such a run. Both write the times of all processes into a
+table, and without either that table is read. Then it takes 1, 2 and 3 of a row's processes, has kbench make the 95 %
+intervals of all ratios between two backends, and looks whether they cover the ratio that the other processes show,
+whose own error is allowed for. Beside the width of the intervals stands the width that somebody would give who knows
+how much these processes differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import sys
+from itertools import combinations
+from pathlib import Path
+from statistics import fmean, stdev
+
+import numpy as np
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(CHECKOUT))
+
+import kbench
+from kbench import store
+from kbench.analysis import intervals, processes, row_times, spreads
+from kbench.analysis.processes import Place, Process
+from kbench.axes import RowKey
+from kbench.planning.request import BUDGET, PRECISION, Request
+from kbench.values import OK, Measured
+
+EXAMPLES = ("mnist_mlp", "cifar10_cnn", "imdb_gru")
+BACKENDS = ("keras2/tensorflow", "keras2/theano", "keras3/tensorflow", "keras3/jax", "keras3/torch")
+TABLE = CHECKOUT / "benchmarks" / "calibration.csv"
+SUBSETS = 100  # of each size
+
+Row = tuple[str, str, str]  # example, backend, kind of work
+Times = dict[Row, dict[Place, Process]]
+
+
+def measured(folder: Path, count: int) -> Path:
+    """Measure so many processes of each row; returns the run's folder."""
+    examples = tuple(str(CHECKOUT / "examples_models" / f"{name}.py") for name in EXAMPLES)
+    request = Request(backends=BACKENDS, examples=examples, processes=count, precision=PRECISION, budget=100 * BUDGET)
+    return kbench.measure(request, folder, name="calibration").folder
+
+
+def times_of(run: Path) -> Times:
+    """The time of each process of a run."""
+    results = store.read(run)
+    whole, short = _by_row(results.measured), _by_row(results.short)
+    found: Times = {}
+    for example in dict.fromkeys(row["example"] for row in whole):
+        rows = {row: its for row, its in whole.items() if row["example"] == example}
+        for row, its in row_times.processes_of(rows, short).items():
+            kind = row_times.kind_of_work(whole[row])
+            found[str(example), whole[row][0].cell.backend, kind] = its
+    return found
+
+
+def _by_row(measured: tuple[Measured, ...]) -> dict[RowKey, list[Measured]]:
+    found: dict[RowKey, list[Measured]] = {}
+    for one in measured:
+        if one.outcome.status == OK:
+            found.setdefault(one.cell.key, []).append(one)
+    return found
+
+
+def write(path: Path, times: Times) -> None:
+    """Write the times for `read`."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(["example", "backend", "kind", "repeat", "process", "epoch_seconds", "error"])
+        for (example, backend, kind), its in times.items():
+            for (repeat, number), one in its.items():
+                error = "" if one.error is None else f"{one.error:.5f}"
+                table.writerow([example, backend, kind, repeat, number, f"{one.seconds:.6g}", error])
+
+
+def read(path: Path) -> Times:
+    """The times that `write` wrote."""
+    found: Times = {}
+    with path.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            error = float(row["error"]) if row["error"] else None
+            its = found.setdefault((row["example"], row["backend"], row["kind"]), {})
+            its[int(row["repeat"]), int(row["process"])] = Process(float(row["epoch_seconds"]), error)
+    return found
+
+
+def coverage(times: Times, example: str, count: int, random: np.random.Generator) -> tuple[list[bool], list[float]]:
+    """Of intervals from so many processes: whether they cover what the others show, and their widths over those of
+    somebody who knows the spread.
+    """
+    rows = {row: its for row, its in times.items() if row[0] == example}
+    places = sorted(set.intersection(*(set(its) for its in rows.values())))
+    # Of one repeat: what the machine does to it is common to all.
+    places = [place for place in places if place[0] == places[-1][0]]
+    priors = {row: spreads.prior(spreads.shipped(), row[1], row[2]) for row in rows}
+    covered, widths = [], []
+    for _ in range(SUBSETS):
+        chosen = {places[number] for number in random.choice(len(places), count, replace=False)}
+        few = {row: {place: its[place] for place in chosen} for row, its in rows.items()}
+        others = {
+            row: [math.log(its[place].seconds) for place in places if place not in chosen]
+            for row, its in rows.items()
+        }
+        found = processes.row_times(few, priors)
+        for one, other in combinations(rows, 2):
+            interval = processes.of_ratio(found[one], found[other], 1 - intervals.CONFIDENCE)
+            assert interval is not None
+            shown = fmean(others[one]) - fmean(others[other])
+            spread = math.hypot(stdev(others[one]), stdev(others[other]))
+            own = intervals.normal((1 + intervals.CONFIDENCE) / 2) * spread
+            reach = own / math.sqrt(len(others[one]))
+            middle = math.log(found[one].seconds / found[other].seconds)
+            below, above = middle - math.log(interval.low), math.log(interval.high) - middle
+            covered.append(-math.hypot(below, reach) <= shown - middle <= math.hypot(above, reach))
+            widths.append((below + above) / 2 / (own / math.sqrt(count)))
+    return covered, widths
+
+
+def main() -> None:
+    """Measure or read, and print a line for each example and number of processes."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--processes", type=int, default=10)
+    parser.add_argument("--run", type=Path, help="an earlier run's folder")
+    parser.add_argument("--table", type=Path, default=TABLE, help="where the times of all processes are kept")
+    parser.add_argument("--measure", type=Path, metavar="FOLDER", help="measure into this folder of results")
+    asked = parser.parse_args()
+    if asked.measure or asked.run:
+        write(asked.table, times_of(asked.run or measured(asked.measure, asked.processes)))
+    times = read(asked.table)
+    random = np.random.default_rng(20261127)
+    print(f"{'example':16}{'processes':>10}{'covered':>10}{'width / that of who knows the spread':>40}")
+    every: dict[int, tuple[list[bool], list[float]]] = {}
+    for example in dict.fromkeys(row[0] for row in times):
+        for count in (1, 2, 3):
+            covered, widths = coverage(times, example, count, random)
+            print(f"{example:16}{count:10}{np.mean(covered):10.1%}{np.median(widths):40.2f}", flush=True)
+            sums = every.setdefault(count, ([], []))
+            sums[0].extend(covered)
+            sums[1].extend(widths)
+    for count, (covered, widths) in every.items():
+        print(f"{'all':16}{count:10}{np.mean(covered):10.1%}{np.median(widths):40.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""The times of a run's rows, each among those that it is ranked against, and what their processes show of spreads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from kbench import axes
+from kbench.analysis import processes, rounds, spreads
+from kbench.analysis.processes import Place, Process, RowTime
+from kbench.analysis.rounds import TurnTimes
+from kbench.analysis.spreads import Priors, Processes
+from kbench.axes import Point, RowKey
+from kbench.text import significant
+from kbench.values import INTERRUPTED, OK, Measured, base
+
+
+def row_times(
+    ok: Mapping[RowKey, Sequence[Measured]], short: Mapping[RowKey, Sequence[Measured]], priors: Priors
+) -> dict[RowKey, RowTime]:
+    """The time of each row among those that it is ranked against.
+
+    ok: the whole processes of each row that ended well; short: those that only timed some steps. A row's time is that
+    of its processes that took turns with others, and of epochs for a row without any.
+    """
+    by_ranking: dict[Point, list[RowKey]] = {}
+    for row in ok:
+        by_ranking.setdefault(row.ranking, []).append(row)
+    found: dict[RowKey, RowTime] = {}
+    for rows in by_ranking.values():
+        table = processes_of({row: ok[row] for row in rows}, short)
+        of_rows = {row: spreads.prior(priors, _backend(row), kind_of_work(ok[row])) for row in table}
+        found |= processes.row_times(table, of_rows)
+    return found
+
+
+def observed(measured: Sequence[Measured], short: Sequence[Measured], source: str) -> list[Processes]:
+    """The rows of a run with several processes, for `spreads.fit`. source: what the run is called."""
+    ok: dict[RowKey, list[Measured]] = {}
+    for one in measured:
+        if one.outcome.status == OK:
+            ok.setdefault(one.cell.key, []).append(one)
+    further: dict[RowKey, list[Measured]] = {}
+    for one in short:
+        further.setdefault(one.cell.key, []).append(one)
+    rankings: dict[Point, dict[RowKey, list[Measured]]] = {}
+    for row, whole in ok.items():
+        rankings.setdefault(row.ranking, {})[row] = whole
+    found = []
+    for rows in rankings.values():
+        table = processes_of(rows, further)
+        deviations = processes.deviations_of(table)[2] if table else {}
+        found += [
+            Processes(
+                _backend(row),
+                kind_of_work(ok[row]),
+                tuple(its.values()),
+                tuple(one.error or 0.0 for one in table[row].values()),
+                source,
+                str(row[axes.EXAMPLE]),
+            )
+            for row, its in deviations.items()
+            if len(its) > 1
+        ]
+    return found
+
+
+def _backend(row: RowKey) -> str:
+    return base(str(row[axes.BACKEND]))
+
+
+def processes_of(
+    ok: Mapping[RowKey, Sequence[Measured]], short: Mapping[RowKey, Sequence[Measured]]
+) -> dict[RowKey, dict[Place, Process]]:
+    """The processes of rows that were measured together."""
+    lengths = {
+        row: [length for one in whole for length in rounds.of_process(one).epochs] for row, whole in ok.items()
+    }
+    by_repeat: dict[int, dict[tuple[RowKey, Place], TurnTimes]] = {}
+    for row, whole in ok.items():
+        for one in (*whole, *(one for one in short.get(row, ()) if one.outcome.status == OK)):
+            turns = rounds.of_process(one)
+            if one.cell.timing:  # it has no whole epoch
+                turns = replace(turns, epochs=tuple(lengths[row]))
+            by_repeat.setdefault(one.cell.repeat, {})[row, one.cell.place] = turns
+    table: dict[RowKey, dict[Place, Process]] = {row: {} for row in ok}
+    for of_repeat in by_repeat.values():
+        for (row, place), process in rounds.of_repeat(of_repeat).items():
+            table[row][place] = process
+    for row, whole in ok.items():
+        if not table[row]:
+            table[row] = {one.cell.place: found for one in whole if (found := processes.of_epochs(one))}
+    return {row: found for row, found in table.items() if found}
+
+
+def kind_of_work(repeats: Sequence[Measured]) -> str:
+    """Whether a row's model has recurrent layers, whose processes differ by more."""
+    return spreads.RECURRENT if any(one.facts.form for one in repeats) else spreads.OTHER
+
+
+def notes(time: RowTime | None, short: Sequence[Measured]) -> list[str]:
+    """What is to be said of a row's processes: which are odd, and which short ones did not end well."""
+    return [*_odd(time), *_failed(short)]
+
+
+def _odd(time: RowTime | None) -> list[str]:
+    """A note on each process that is far off the others, and hardly counts."""
+    return [
+        f"process {repeat}{f'.{number}' if number else ''} took {significant(factor)} times as long as the others, "
+        "and hardly counts"
+        for (repeat, number), factor in (sorted(time.odd.items()) if time else [])
+    ]
+
+
+def _failed(short: Sequence[Measured]) -> list[str]:
+    """A note on further processes that did not end well; the row's own status is that of its whole ones."""
+    failed = [one for one in short if one.outcome.status not in (OK, INTERRUPTED)]
+    if not failed:
+        return []
+    return [
+        f"{len(failed)} of its {len(short)} further processes {failed[0].outcome.status}: {failed[0].outcome.reason}"
+    ]

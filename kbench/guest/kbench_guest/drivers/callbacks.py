@@ -1,0 +1,76 @@
+"""The callbacks of an example, to which a training of epoch after epoch is one training."""
+
+import functools
+import time
+from typing import Any, Callable, Dict, Iterable, Optional, Type
+
+HOOKS = ("on_train_begin", "on_train_end", "on_epoch_begin", "on_epoch_end")
+HOOKS_OF_BATCHES = ("on_batch_begin", "on_batch_end", "on_train_batch_begin", "on_train_batch_end")
+
+
+class Callbacks:
+    """The callbacks of an example. kbench trains epoch by epoch; to them it is one training with validation.
+
+    The time that they take between epochs is not in any epoch's time; what they take around batches is, and `taken`.
+    """
+
+    def __init__(self, made: Iterable[Any], model: Any) -> None:
+        self.made = list(made)
+        self._model = model
+        self._seconds = 0.0
+        self._hooks = [{name: getattr(callback, name) for name in HOOKS} for callback in self.made]
+        for callback in self.made:
+            for name in HOOKS:
+                setattr(callback, name, _nothing)
+            for name in HOOKS_OF_BATCHES:
+                # Keras does not call those that nobody overrides.
+                own = getattr(type(callback), name, None)
+                if name in vars(callback) or own not in (None, getattr(_base(type(callback)), name, None)):
+                    setattr(callback, name, self._timed(getattr(callback, name)))
+
+    def _timed(self, hook: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(hook)
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            start = time.perf_counter()
+            try:
+                return hook(*args, **kwargs)
+            finally:
+                self._seconds += time.perf_counter() - start
+
+        return timed
+
+    def taken(self) -> Optional[float]:
+        """Seconds that they took around the batches of the epoch that is over; None if they do nothing there."""
+        seconds, self._seconds = self._seconds, 0.0
+        return seconds or None
+
+    def _call(self, name: str, *args: Any) -> None:
+        for callback, hooks in zip(self.made, self._hooks):
+            callback.set_model(self._model)
+            hooks[name](*args)
+
+    def begin(self, epoch: int) -> None:
+        """The epoch begins; the first one is 1."""
+        if epoch == 1:
+            self._model.stop_training = False
+            self._call("on_train_begin", {})
+        self._call("on_epoch_begin", epoch - 1, {})
+
+    def end(self, epoch: int, logs: Dict[str, Any]) -> bool:
+        """The epoch is over; returns whether they stop the training."""
+        if not self.made:
+            return False
+        self._call("on_epoch_end", epoch - 1, logs)
+        stops = bool(self._model.stop_training)
+        if stops:
+            self._call("on_train_end", logs)
+        return stops
+
+
+def _base(kind: Type[Any]) -> Type[Any]:
+    """The class of callbacks that all others are made of."""
+    return next((base for base in kind.__mro__ if base.__name__ == "Callback"), object)
+
+
+def _nothing(*args: Any, **kwargs: Any) -> None:
+    pass

@@ -1,0 +1,47 @@
+"""How much processes differ, from the runs that come with kbench and from the user's own, kept in the cache."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+from kbench import paths
+from kbench.analysis import spreads
+from kbench.analysis.call_sites import by_line
+from kbench.analysis.row_times import observed
+from kbench.analysis.spreads import Priors, Processes
+from kbench.planning.plan import Plan
+from kbench.store import RunResults
+from kbench.values import base
+
+MOST_ROWS = 1000  # of the user's own that are kept, the newest
+
+
+def priors(the_plan: Plan) -> Priors:
+    """The priors of a run's backends, as far as kbench knows now."""
+    names = {"", *(base(one.name) for one in the_plan.backends)}
+    return {name: one for name, one in spreads.fit([*spreads.read(), *_own()]).items() if name[0] in names}
+
+
+def keep(run: RunResults) -> None:
+    """Add what the run shows to the user's own; nothing if the cache cannot be written."""
+    source = f"{run.name} {run.created}"
+    rows = observed(by_line(run.measured), run.short, source)
+    if not rows:
+        return
+    with contextlib.suppress(OSError):
+        file = _file()
+        part = file.with_suffix(f".{os.getpid()}")
+        spreads.write(part, [*(row for row in _own() if row.source != source), *rows][-MOST_ROWS:])
+        part.replace(file)
+
+
+def _own() -> list[Processes]:
+    with contextlib.suppress(OSError, ValueError, KeyError, AttributeError):  # a damaged file
+        return spreads.read(_file())
+    return []
+
+
+def _file() -> Path:
+    return paths.cache_folder() / spreads.SHIPPED.name

@@ -1,0 +1,115 @@
+"""Every benchmark still starts, measures and prints, at the smallest size that it has."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import left_out
+import pytest
+from original_data import MIRROR
+
+from kbench import paths
+from kbench.environments import ensure
+from kbench.errors import Unavailable, Unsupported
+from kbench.machine import devices
+from kbench.selection import backends, builds
+
+pytestmark = pytest.mark.timeout(1800)
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+KNOWN = backends.load_all(paths.project_folder("backends"))
+CANDIDATE = """
+[[candidates]]
+backend = "keras3/jax"
+name = "no_fast_math"
+why = "to see that it starts"
+variables = {XLA_FLAGS = "--xla_cpu_enable_fast_math=false"}
+"""
+
+
+def printed(benchmark: str, *options: str, statuses: tuple[int, ...] = (0,)) -> str:
+    """What the benchmark prints; its exit status is one of these."""
+    data = {"KBENCH_DATA": str(MIRROR)} if MIRROR.is_dir() else {}
+    ended = subprocess.run(
+        [sys.executable, str(BENCHMARKS / benchmark), *options],
+        env={**os.environ, **data},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode in statuses, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+def needed(*names: str) -> None:
+    """Skips the test where one of these backends cannot be installed."""
+    for name in names:
+        try:
+            ensure.ensure(KNOWN[name], builds.pick_build(KNOWN[name], devices.CPU))
+        except (Unavailable, Unsupported) as error:
+            left_out.skip(f"{name} is needed, which cannot be installed here: {error}")
+
+
+def test_report_scale() -> None:
+    small = ("--cells", "8", "--epochs", "2", "--repeats", "1", "--steps", "2", "--no-goals")
+    said = printed("report_scale.py", *small)
+    assert said.startswith("8 cells, 16 epochs") and "compare a b" in said
+
+
+def test_cluster_scale() -> None:
+    said = printed("cluster_scale.py", "--workers", "2", "--cells", "40", statuses=(0, 1))  # 1: it was not flat
+    assert "CPU ms per cell" in said and "x the processor time" in said
+
+
+def test_table_verdicts() -> None:
+    small = ("--tables", "2", "--rows", "2", "--processes", "1", "--only", "processes 5")
+    (line,) = printed("table_verdicts.py", *small).splitlines()
+    assert line.startswith("processes 5 %") and "2 rows" in line and "false" in line
+
+
+def test_turns() -> None:
+    needed("keras3/jax", "keras3/torch")
+    small = ("--pairs", "2", "--samples", "2560", "--examples", "mnist_mlp")
+    said = printed("turns.py", *small, "--backends", "keras3/jax,keras3/torch")
+    assert len(said.splitlines()) == 2 and "in turns / alone: " in said
+
+
+@pytest.mark.thorough
+def test_overhead() -> None:
+    needed("keras3/jax", "keras3/torch")
+    small = ("--processes", "1", "--epochs", "3", "--examples", "mnist_mlp")
+    head, *lines = printed("overhead.py", *small, "--backends", "keras3/jax,keras3/torch").splitlines()
+    assert head.split()[:2] == ["example", "backend"]
+    for line, name in zip(lines, ("keras3/jax", "keras3/torch"), strict=True):
+        example, backend, *numbers = line.split()
+        assert (example, backend) == ("mnist_mlp", name)
+        bare, alone, in_turns = numbers
+        assert float(bare) > 0 and float(alone) > 0
+        assert in_turns == "-" or float(in_turns) > 0  # of the slower one all epochs may end alone
+
+
+@pytest.mark.thorough
+def test_script_overhead() -> None:
+    needed("keras3/jax")
+    small = ("--pairs", "1", "--processes", "1", "--model", "conv")
+    (line,) = printed("script_overhead.py", *small, "--backends", "keras3/jax").splitlines()
+    assert line.startswith("keras3/jax") and "in 1 pairs; process x " in line and line.endswith(" s more")
+
+
+def test_backend_settings_and_variants(tmp_path: Path) -> None:
+    needed("keras3/jax")
+    (tmp_path / "tries.toml").write_text(CANDIDATE)
+    small = ("--examples", "mnist_mlp", "--rounds", "1", "--epochs", "2", "--samples", "256")
+    asked = ("--backends", "keras3/jax", "--candidates", str(tmp_path / "tries.toml"))
+    said = printed("backend_settings.py", *asked, *small, statuses=(0, 1))  # 1: what is shipped was slower
+    assert "no_fast_math" in said and "geometric mean over the examples" in said
+    assert "did not run" not in said
+
+
+@pytest.mark.thorough
+def test_verdict() -> None:
+    needed("keras3/jax")
+    (line,) = printed("verdict.py", "--what", "same", "--tables", "1").splitlines()
+    assert line.startswith("bursts") and "the same backend three times" in line
