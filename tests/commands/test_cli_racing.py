@@ -175,8 +175,8 @@ def test_a_run_with_a_fixed_number_of_repeats_gets_more_if_that_is_asked_for(rac
 def test_where_other_programs_disturb_most_turns_nothing_is_measured_again(race: Bench) -> None:
     join = TurnScheduler.join
 
-    def disturbed(scheduler: TurnScheduler) -> Turn:
-        turn = join(scheduler)
+    def disturbed(scheduler: TurnScheduler, **asked: Any) -> Turn:
+        turn = join(scheduler, **asked)
         turn.disturbed += [1, 2, 3, 4, 5, 6]
         return turn
 
