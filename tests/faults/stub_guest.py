@@ -60,6 +60,7 @@ _file = os.open(events, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
 tell("start", schema=1, python="3.6.15")
 tell("loaded", keras_version="2.99.1", backend_version="1.0", image_data_format=spec["image_data_format"])
 if not short:
+    turns.ready()
     tell_epoch(1)
 exec(compile(Path(spec["example"]).expanduser().read_text(), "example", "exec"))
 time_steps() if short else train()

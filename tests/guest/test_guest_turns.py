@@ -127,3 +127,21 @@ def test_a_process_that_only_times_steps_is_settled_after_a_few_turns_and_second
         taken.yield_turn()
         turns.now += seconds_of_a_turn
     assert done + 1 == turns_taken
+
+
+def test_a_disturbed_turn_settles_nothing_but_only_so_often(turns: Any, host: socket.socket) -> None:
+    def settled_after(disturbed: int) -> int:
+        """Behind the one that warms up, of which the first ones are disturbed."""
+        taken, done = turns.TurnClient(None), 0
+        while not taken.is_settled():
+            lost = turns.LOST if 2 <= done < 2 + disturbed else 0  # the turn that is over
+            done += 1
+            host.send(struct.pack("!I", done | lost))
+            taken.yield_turn()
+            assert taken.turn == (done, 0)
+            turns.now += 0.5
+        return done - 1
+
+    assert settled_after(0) == turns.SETTLED_TURNS
+    assert settled_after(3) == turns.SETTLED_TURNS + 3
+    assert settled_after(1000) == turns.SETTLED_TURNS + turns.MOST_LOST
