@@ -150,7 +150,7 @@ def test_a_turn_that_other_programs_disturb_is_taken_again_once_at_the_end_of_it
     assert statuses(outcomes) == dict.fromkeys(BACKENDS, "ok")
     assert [stage.rounds(name) for name in BACKENDS] == [["1", "1 again", "2", "2 again", "3"]] * 3
     assert [(one.disturbed_rounds, one.disturbed_again) for one in outcomes.values()] == [((1, 2), (2,))] * 3
-    assert order[:9] == [1] * 6 + [2] * 3
+    assert [number for number in order if number][:9] == [1] * 6 + [2] * 3  # first steps are in round 0
 
 
 @pytest.mark.parametrize(
