@@ -386,4 +386,5 @@ def _spread(values: Iterable[float | None]) -> float | None:
 
 def _steady_epochs(ok: Sequence[Measured], time: RowTime) -> int:
     """Those of the one process behind a row's time; of its first one where that is short."""
-    return next((len(step_times.steady(one.epochs)) for one in ok if one.cell.place in time.places), len(ok[0].epochs))
+    whole = [one for one in ok if one.cell.place in time.places] or ok[:1]
+    return len(step_times.steady(whole[0].epochs))

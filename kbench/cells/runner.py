@@ -168,13 +168,19 @@ def _in_turns(
     with contextlib.closing(TurnScheduler(tasks[0].id)) as turns, contextlib.ExitStack() as stack:
         while waiting or running:
             while waiting and turns.starting < at_once and (turns.all_held or turns.starting):
+                # Not two of one backend: the second would wait for what the first has locked.
+                starting = {task.backend for turn, (task, _) in running.items() if not turn.was_held}
+                task = next((task for task in waiting if task.backend not in starting), None)
+                if task is None:
+                    break
                 if not turns.room():
                     if not noted:
                         note(f"{tasks[0].example}: memory for {len(running)} of {len(tasks)} cells side by side")
                     noted = True
                     break
-                turn = turns.join(stepping=waiting[0].script is not None or waiting[0].timing > 0)
-                running[turn] = (waiting[0], stack.enter_context(contextlib.closing(cell(waiting.pop(0), turn))))
+                waiting.remove(task)
+                turn = turns.join(stepping=task.script is not None or task.timing > 0)
+                running[turn] = (task, stack.enter_context(contextlib.closing(cell(task, turn))))
                 _look(turn, running, turns, ended)
             if running and turns.all_held:
                 turns.next()

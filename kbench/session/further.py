@@ -13,7 +13,7 @@ from kbench.planning.tasks import CellTask
 from kbench.values import OK
 
 # A row's third process is left out if starting it takes longer than this: the second buys most.
-LONG_START = 12.0
+LONG_START = 6.0
 _OF_START = ("import", "data", "build", "first_step")
 
 

@@ -14,7 +14,7 @@ SLOW_SECONDS = 0.02  # of a step
 LEAST_SECONDS, MOST_SECONDS = 0.25, 2.0  # of a turn, without its last step
 TURNS = 20  # at least, unless they would be shorter than LEAST_SECONDS
 # Of a process that only times steps: a turn, and how many turns and seconds settle its time. Its first turn warms up.
-SHORT_SECONDS, SETTLED_TURNS, SETTLED_SECONDS = 0.4, 5, 2.5
+SHORT_SECONDS, SETTLED_TURNS, SETTLED_SECONDS = 0.3, 5, 1.5
 # With the number of a round: other programs disturbed the last turn. It does not count, but for this often.
 LOST = 1 << 31
 MOST_LOST = 10
