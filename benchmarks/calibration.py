@@ -36,7 +36,6 @@ from kbench.values import OK, Measured
 EXAMPLES = ("mnist_mlp", "cifar10_cnn", "imdb_gru")
 BACKENDS = ("keras2/tensorflow", "keras2/theano", "keras3/tensorflow", "keras3/jax", "keras3/torch")
 TABLE = CHECKOUT / "benchmarks" / "calibration.csv"
-SUBSETS = 100  # of each size
 
 Row = tuple[str, str, str]  # example, backend, kind of work
 Times = dict[Row, dict[Place, Process]]
@@ -92,7 +91,9 @@ def read(path: Path) -> Times:
     return found
 
 
-def coverage(times: Times, example: str, count: int, random: np.random.Generator) -> tuple[list[bool], list[float]]:
+def coverage(
+    times: Times, example: str, count: int, subsets: int, random: np.random.Generator
+) -> tuple[list[bool], list[float]]:
     """Of intervals from so many processes: whether they cover what the others show, and their widths over those of
     somebody who knows the spread.
     """
@@ -102,7 +103,7 @@ def coverage(times: Times, example: str, count: int, random: np.random.Generator
     places = [place for place in places if place[0] == places[-1][0]]
     priors = {row: spreads.prior(spreads.shipped(), row[1], row[2]) for row in rows}
     covered, widths = [], []
-    for _ in range(SUBSETS):
+    for _ in range(subsets):
         chosen = {places[number] for number in random.choice(len(places), count, replace=False)}
         few = {row: {place: its[place] for place in chosen} for row, its in rows.items()}
         others = {
@@ -131,6 +132,7 @@ def main() -> None:
     parser.add_argument("--run", type=Path, help="an earlier run's folder")
     parser.add_argument("--table", type=Path, default=TABLE, help="where the times of all processes are kept")
     parser.add_argument("--measure", type=Path, metavar="FOLDER", help="measure into this folder of results")
+    parser.add_argument("--subsets", type=int, default=100, help="of each size")
     asked = parser.parse_args()
     if asked.measure or asked.run:
         write(asked.table, times_of(asked.run or measured(asked.measure, asked.processes)))
@@ -140,7 +142,7 @@ def main() -> None:
     every: dict[int, tuple[list[bool], list[float]]] = {}
     for example in dict.fromkeys(row[0] for row in times):
         for count in (1, 2, 3):
-            covered, widths = coverage(times, example, count, random)
+            covered, widths = coverage(times, example, count, asked.subsets, random)
             print(f"{example:16}{count:10}{np.mean(covered):10.1%}{np.median(widths):40.2f}", flush=True)
             sums = every.setdefault(count, ([], []))
             sums[0].extend(covered)

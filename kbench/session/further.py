@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kbench import store
+from kbench.axes import Point
 from kbench.planning.plan import Plan
 from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
@@ -39,6 +40,16 @@ def of_rows(the_plan: Plan, run: Path, tasks: Sequence[CellTask], again: bool = 
     ]
     # Those of a row do not follow each other: if memory is short, each row has one.
     return sorted(found, key=lambda task: task.timing)
+
+
+def without(the_plan: Plan) -> list[list[CellTask]]:
+    """The whole processes of each ranking that has no short ones yet."""
+    groups: dict[Point, list[CellTask]] = {}
+    for task in the_plan.to_measure():
+        if task.repeat == 1 and not task.timing:
+            groups.setdefault(task.key.ranking, []).append(task)
+    short = the_plan.request.short
+    return [group for group in groups.values() if not any(task.row_id in short for task in group)]
 
 
 def keys_of(tasks: Sequence[CellTask]) -> set[object]:

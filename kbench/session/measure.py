@@ -156,10 +156,8 @@ def _measure_cells(the_plan: Plan, to_run: Plan, here: RunPaths, gpus: Sequence[
         run_cells(replace(the_plan, tasks=tuple(tasks)), caching, on_event, until)
 
     def short_ones(tasks: Sequence[CellTask]) -> Sequence[CellTask]:
-        """Short processes of these rows, which the plan gets."""
+        """Short processes of these rows, which the plan gets, whatever the budget: one process says too little."""
         nonlocal the_plan
-        if until is not None and time.monotonic() > until:
-            return []
         if more := further.of_rows(the_plan, here.run, tasks):
             the_plan = further.added(the_plan, more)
             store.update(here.run, **record.of_plan(the_plan, here))
@@ -168,6 +166,9 @@ def _measure_cells(the_plan: Plan, to_run: Plan, here: RunPaths, gpus: Sequence[
     with _compiled_code(here.run) as folder, _trained_weights(here.run, the_plan) as weights:
         caching = replace(here, compiled=folder, trained=weights)
         compiled = run_cells(to_run, caching, on_event, until, tell_examples=True, further=short_ones)
+        for group in further.without(the_plan):  # as in a run that was stopped before them
+            if more := short_ones(group):
+                run_cells(replace(the_plan, tasks=tuple(more)), caching, on_event, until)
         clock = racing.Clock(spent, lambda: time.monotonic() - began, compiled)
         return racing.repeat_until_decided(the_plan, here.run, add, clock, {task.id for task in to_run.tasks})
 

@@ -103,7 +103,7 @@ def _go_on(
     here = replace(here, run=there.folder, environments=environments)
     machine = record.machine(the_plan, here, gpus, command)
     kept = {task.id for task in the_plan.tasks} - {task.id for task in missing}
-    for one in there.measured:
+    for one in (*there.measured, *there.short):
         if one.cell.id not in kept:
             store.set_aside(there.folder, one.cell.id)
     resumed = {**machine, "cells": len(missing), "changed": changed, "differences": differences}
@@ -113,7 +113,7 @@ def _go_on(
 
 def _missing(the_plan: Plan, there: RunResults, retried: Collection[str]) -> tuple[list[CellTask], list[str]]:
     """The tasks to measure, and a line for each thing that has changed."""
-    outcomes = {one.cell.id: one.outcome.status for one in there.measured}
+    outcomes = {one.cell.id: one.outcome.status for one in (*there.measured, *there.short)}
     missing, changed = [], dict[str, None]()
     for task in the_plan.tasks:
         status = outcomes.get(task.id, INTERRUPTED)
@@ -122,7 +122,11 @@ def _missing(the_plan: Plan, there: RunResults, retried: Collection[str]) -> tup
         elif task.id not in the_plan.impossible and (what := _change(task, store.spec(there.folder, task), status)):
             missing.append(task)
             changed[what.format(task)] = None
-    return missing, list(changed)
+    # A short process says something only beside those of the other rows.
+    beside = {(task.key.ranking, task.repeat) for task in missing if task.timing}
+    again = {task.id for task in the_plan.tasks if task.timing and (task.key.ranking, task.repeat) in beside}
+    again |= {task.id for task in missing}
+    return [task for task in the_plan.tasks if task.id in again], list(changed)
 
 
 def _change(task: CellTask, was: Mapping[str, Any], status: str) -> str:

@@ -69,6 +69,16 @@ def test_table_verdicts() -> None:
     assert line.startswith("processes 5 %") and "2 rows" in line and "false" in line
 
 
+def test_process_spreads() -> None:
+    said = printed("process_spreads.py")
+    assert said.splitlines()[1].split()[:2] == ["all", "all"]
+
+
+def test_calibration() -> None:
+    *_, last = printed("calibration.py", "--subsets", "2").splitlines()
+    assert last.startswith("all") and "%" in last
+
+
 def test_turns() -> None:
     needed("keras3/jax", "keras3/torch")
     small = ("--pairs", "2", "--samples", "2560", "--examples", "mnist_mlp")
