@@ -209,7 +209,9 @@ class StepClock:
         steps = [b - a for a, b in zip([start] + between, between + [end])]
         for step, seconds in pauses.items():
             steps[step] -= seconds
-        turns = list(zip(rounds, sorted(set(pauses) | {0}), sorted(pauses) + [len(steps)]))
+        firsts = sorted(set(pauses) | {0})
+        # After a pause before its first step, an epoch has no steps in the turn in which it began.
+        turns = list(zip(rounds[-len(firsts) :], firsts, firsts[1:] + [len(steps)]))
         counted = [(turn, self._warm(steps, first, last, first in pauses), last) for turn, first, last in turns]
         # Not the very first step, which compiles.
         usual = [seconds for (number, _), first, last in counted if number for seconds in steps[first:last]]

@@ -15,6 +15,8 @@ LEAST_SECONDS, MOST_SECONDS = 0.25, 2.0  # of a turn, without its last step
 TURNS = 20  # at least, unless they would be shorter than LEAST_SECONDS
 # Of a process that only times steps: a turn, and how many turns and seconds settle its time. Its first turn warms up.
 SHORT_SECONDS, SETTLED_TURNS, SETTLED_SECONDS = 0.3, 5, 1.5
+FEWEST_TURNS, MANY_SECONDS = 3, 4.0  # where steps are slow, so many turns are enough once they took so long
+LONG_STEP = 0.5  # seconds; a turn may be a single one
 # With the number of a round: other programs disturbed the last turn. It does not count, but for this often.
 LOST = 1 << 31
 MOST_LOST = 10
@@ -68,7 +70,8 @@ class TurnClient:
         """Whether the turn is over. Call it once before each step except the very first."""
         self._steps += 1
         seconds = time.perf_counter() - self._began
-        its_part = seconds >= self._least_seconds and self._steps > self._most_steps
+        enough_steps = self._steps > self._most_steps or seconds > LONG_STEP * self._steps
+        its_part = seconds >= self._least_seconds and enough_steps
         return self.round == 0 or seconds >= MOST_SECONDS or its_part
 
     def is_settled(self) -> bool:
@@ -78,7 +81,8 @@ class TurnClient:
         self._last = time.perf_counter() - self._began if self._turns else 0.0
         self._seconds += self._last
         self._turns += 1
-        return self._turns > SETTLED_TURNS and self._seconds >= SETTLED_SECONDS
+        slow = self._turns > FEWEST_TURNS and self._seconds >= MANY_SECONDS
+        return slow or (self._turns > SETTLED_TURNS and self._seconds >= SETTLED_SECONDS)
 
     def _go_on(self) -> Optional[int]:
         """Wait to be told to go on; returns what the host tells, None if it has gone."""
