@@ -20,8 +20,8 @@ Place = tuple[int, int]
 
 # As many rows as the prior counts for beside the other rows of the table, which show this machine now.
 OF_PRIOR = 12.0
-# The part of a process's own error that its deviation is thought to have beside its row's spread: errors are estimated
-# from few turns, generously, and the measured spreads hold most of them. Chosen by benchmarks/calibration.py.
+# The part of a process's own error that its deviation is thought to have beside its row's spread: errors are
+# estimated from few turns, generously, and the measured spreads hold most of them (benchmarks/calibration.py).
 OF_ERROR = 0.4
 # A process is odd if it is off by more than this, and by so many times as much as the usual one of its row.
 ODD, ODD_TIMES, FEWEST_FOR_ODD = 0.05, 6.0, 4

@@ -86,7 +86,7 @@ def test_an_interval_that_goes_on_for_ever_does_not_press_the_bars_down() -> Non
         measured(cell(backend="keras3/jax"), 9.0, 4.0, 4.1),
     ]
     rows = summarise(cells)
-    assert next(row for row in rows if row.backend == "keras2/cntk").epoch_interval.high > 100
+    assert next(row for row in rows if row.backend == "keras2/cntk").epoch_interval.high > 50
     axes: Any = draw_bars(rows, row_styles(rows, COLORS)).axes[0]
     assert axes.get_xlim()[1] < 2 * 4.1
     (sure, cut) = sorted(segment[:, 0].tolist() for segment in axes.collections[-1].get_segments())[::-1]

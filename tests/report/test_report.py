@@ -217,7 +217,7 @@ def test_the_steady_times_are_bars_with_their_intervals_and_a_very_long_one_is_c
     assert chart["title"] == "seconds per epoch, with 95 % intervals"
     columns = chart["columns"]
     assert columns["row"] == ["keras2/cntk", "keras3/jax"] and columns["seconds"] == [2.0, 4.05]
-    assert columns["low"][0] < 1.0 and columns["high"][0] > 100
+    assert columns["low"][0] < 1.0 and columns["high"][0] > 50
     assert chart["longest"] == pytest.approx(1.5 * 4.05)
     assert chart["thinned"] == "Intervals that end at the right edge go on."
 
