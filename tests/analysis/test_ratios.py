@@ -56,7 +56,9 @@ def test_the_epochs_behind_an_interval_are_those_of_the_process_that_has_steady_
 
 
 def test_processes_of_a_single_row_that_differ_widen_its_interval() -> None:
-    (near,), (far,) = (summarise(repeats("a", *[[one, one] for one in each])) for each in ((2, 2, 2), (1, 2, 3)))
+    (near,), (far,) = (
+        summarise(repeats("a", *[[one, one] for one in each])) for each in ((2.0, 2.0, 2.0), (1.0, 2.0, 3.0))
+    )
     assert near.epoch_interval is not None and far.epoch_interval is not None
     assert far.epoch_interval.low < 1.5 < near.epoch_interval.low < near.epoch_interval.high < far.epoch_interval.high
 

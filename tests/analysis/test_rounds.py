@@ -144,7 +144,7 @@ def test_where_processes_of_all_rows_lie_far_apart_fewer_verdicts_stand() -> Non
     steadily = [one for name, pace in names for one in processes(name, pace, 1.0, 1.0, 1.0)]
     unsteadily = [
         one
-        for (name, pace), apart in zip(names, ((1.0, 1.2, 1.0), (1.2, 1.0, 0.9), (1.0, 0.9, 1.2)), strict=True)
+        for (name, pace), apart in zip(names, ((1.0, 1.3, 0.9), (1.3, 1.0, 0.8), (1.0, 0.8, 1.3)), strict=True)
         for one in processes(name, pace, *apart)
     ]
     assert {row.verdict for row in rows(*steadily).values()} == {FASTEST, SLOWER}

@@ -19,7 +19,7 @@ from kbench.session import racing
 
 STUB = Path(__file__).parent.parent / "faults" / "stub_guest.py"
 # Seconds of a step in each process: x and y differ by too little to be told apart at first.
-OF_Y = '{(1, 0): 1.3, (2, 1): 1.1}.get((spec["repeat"], spec["timing"]), 1.2)'
+OF_Y = '{(1, 0): 1.1, (2, 1): 0.98}.get((spec["repeat"], spec["timing"]), 1.12)'
 EXAMPLE = f"""
 SECONDS = {{
     "x": 1.0,
@@ -131,13 +131,15 @@ def test_what_does_not_take_turns_is_measured_again_whole(race: Bench) -> None:
 
 def test_a_spent_budget_ends_it_and_says_what_is_open_and_how_to_go_on(race: Bench) -> None:
     said = measure(race, "--budget", "0.01s")
-    assert said.status == 0 and whole(race) == {"x": 1, "y": 1, "z": 1} and short(race) == {}
+    assert said.status == 0 and whole(race) == {"x": 1, "y": 1, "z": 1}
+    assert short(race) == {"x": 2, "y": 2, "z": 2}, "whatever the budget"
     assert "Open: both on keras9/" in said.out
     assert "more would settle it: `kbench resume results/mine --budget 1m`" in " ".join(said.out.split())
-    assert race("resume", "mine").status == 0 and short(race) == {}, "without --budget it adds nothing"
+    assert race("resume", "mine").status == 0
+    assert short(race) == {"x": 2, "y": 2, "z": 2}, "without --budget it adds nothing"
     said = race("resume", "mine", "--budget", "10m")
     assert said.status == 0 and "Open: " not in said.out
-    assert whole(race) == {"x": 1, "y": 1, "z": 1} and short(race)["y"] > 1
+    assert whole(race) == {"x": 1, "y": 1, "z": 1} and short(race)["y"] > 2
 
 
 def test_a_budget_too_small_for_a_repeat_changes_nothing_and_says_so(race: Bench) -> None:

@@ -118,7 +118,7 @@ def test_short_processes_are_counted_together_and_are_none_of_the_cells(monkeypa
 
 @pytest.mark.parametrize("detail", [terminal.USUAL, terminal.VERBOSE])
 def test_a_short_process_has_a_line_of_its_own_if_it_failed_or_if_all_is_asked_for(
-    capsys: pytest.CaptureFixture[str], detail: int
+    capsys: pytest.CaptureFixture[str], detail: str
 ) -> None:
     shown = Progress(THREE, detail)
     well, badly = (replace(THREE[0], repeat=2, timing=number) for number in (1, 2))

@@ -44,7 +44,7 @@ def measure(
         if spec["repeat"] == 1 and spec["kind"] != "native":  # its repeats are the same program
             first_step.of_model(framework, model, example, spec, feed, events)
     train(framework, model, example, spec, feed, validation_part, events)
-    timing.keep(spec["trained"], lambda: framework.all_weights(model))
+    timing.keep(spec.get("trained", ""), lambda: framework.all_weights(model))
 
 
 def train(

@@ -43,7 +43,7 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
     with events.phase("build"):
         model = example_model.build(framework, example, spec, feed.first_inputs(), events)
 
-    trained = timing.kept(spec["trained"]) if spec["timing"] else None
+    trained = timing.kept(spec.get("trained", "")) if spec["timing"] else None
     if trained is not None:
         framework.set_values(model.weights, trained)
     check_settings(framework, model, spec, events)

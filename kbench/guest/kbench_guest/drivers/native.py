@@ -55,7 +55,7 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
         framework.seed(spec["seed"])
 
     with events.phase("build"):
-        trained = timing.kept(spec["trained"]) if spec["timing"] else None
+        trained = timing.kept(spec.get("trained", "")) if spec["timing"] else None
         twin.build(initial if trained is None else trained)
         held = twin.weights()
         parameters = sum(int(value.size) for value in held)

@@ -63,7 +63,7 @@ def measure(
     clock = StepClock(framework, model, kind, steps, turns)
     own = getattr(example, "callbacks", None) if once is None else None
     callbacks = Callbacks(own() if callable(own) else (), model)
-    clock.active = once is not None or (bool(spec["trained"]) and os.path.exists(spec["trained"]))
+    clock.active = once is not None or (os.path.exists(spec.get("trained", "")))
     for epoch in itertools.count(1):
         timer = EpochClock(framework, model)
         timer.start = time.perf_counter()
