@@ -26,7 +26,7 @@ vars(launcher)["Memory"].sample = lambda self, seconds: None
 launcher.POLL_SECONDS = 0.02
 host.busy_cores = lambda: 0.0
 peak_rates.measure = lambda threads, cache_bytes, variables: None
-known_spreads.keep = lambda run: None
+vars(known_spreads)["keep"] = lambda measured: None
 paths.GUEST = Path(__file__).with_name("stub_guest.py")
 
 print("ready", flush=True)
