@@ -30,9 +30,8 @@ from kbench.analysis.ratios import Timed, ranked
 from kbench.analysis.rows import open_rows
 from kbench.axes import RowKey
 from kbench.epochs import Epoch, Turn
-from kbench.planning.request import PRECISION
 from kbench.summary import Summary
-from kbench.values import OK, SLOWER, Cell, Measured, Outcome
+from kbench.values import OK, PRECISION, SLOWER, Cell, Measured, Outcome
 
 EPOCHS, TURNS, STEPS = 5, 2, 3  # steady epochs; turns of an epoch, and steps of a turn
 SHORT_TURNS = 6  # of a short process, the first of which warms up

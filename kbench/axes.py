@@ -43,6 +43,7 @@ AXES: tuple[Axis, ...] = (
     Axis("policy", "dtype policy", ranked=True, of_backend=True),
     Axis("settings", "settings", "settings {}", ranked=True, of_backend=True),
     Axis("variable", "variable", ranked=True, of_backend=True),
+    Axis("args", "arguments", "with {}", ranked=True, of_backend=True, same_work=False),
     Axis("image_data_format", "channels", ranked=True),
     Axis("device", "device"),
     Axis("task", "task", same_work=False),
@@ -57,6 +58,7 @@ EXAMPLE, BACKEND, LAYOUT, DEVICE = "example", "backend", "image_data_format", "d
 BATCH_SIZE, SAMPLES, THREADS = "batch_size", "samples", "threads"
 TASK, DATA = "task", "data_source"
 RUN, MACHINE = "run", "machine"
+ARGUMENTS = "args"
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ def of_name(backend: str) -> Mapping[str, str]:
     for setting in settings:
         key, _, value = setting.partition("=")
         other = "variable" if key[:1].isupper() or key[:1] == "_" else "package"
-        axis, text = (key, value) if key in ("keras", "jit", "policy", "settings") else (other, setting)
+        axis, text = (key, value) if key in ("keras", "jit", "policy", "settings", ARGUMENTS) else (other, setting)
         found[axis] = " ".join(filter(None, (found.get(axis), text)))
     return found
 

@@ -135,6 +135,17 @@ class Inputs(msgspec.Struct, frozen=True):
     norms: Numbers = ()
 
 
+class BesideFit(msgspec.Struct, frozen=True):
+    """Accuracies on the same data: of fit's last epoch, of evaluate, and of the model in each mode afterwards."""
+
+    site: str = ""
+    fit: float = 0.0
+    evaluate: float = 0.0
+    training: float = 0.0
+    inference: float = 0.0
+    layers: tuple[str, ...] = ()  # classes that compute something else in training
+
+
 class Returned(Event, frozen=True, tag="returned"):
     """What the first call of a line returned."""
 
@@ -146,6 +157,8 @@ class Returned(Event, frozen=True, tag="returned"):
     outputs: tuple[Numbers, ...] = ()
     scales: Numbers = ()
     random: int | None = None  # whether its outputs differ from call to call; None if that is not known
+    on_batch_seconds: Seconds | None = None  # of predict_on_batch with the same samples
+    beside_fit: BesideFit | None = None  # of an evaluate that disagrees with the fit before it
 
 
 class Program(Event, frozen=True, tag="program"):
@@ -215,6 +228,7 @@ class Inside(Event, frozen=True, tag="inside"):
     site: str = ""  # the line of a program that trains
     parts: tuple[PartOfStep, ...] = ()
     missing: tuple[str, ...] = ()  # sentences without a full stop
+    turns: tuple[tuple[int, int], ...] = ()  # (round, again) of the turn in which each round of parts was timed
 
 
 class Busy(msgspec.Struct, frozen=True):

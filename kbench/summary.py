@@ -9,7 +9,7 @@ from typing import Literal
 from kbench import axes, workloads
 from kbench.axes import Point, RowKey, Value
 from kbench.epochs import Otherwise
-from kbench.values import Interval
+from kbench.values import BesideBest, Interval
 from kbench.workloads import Workload
 
 # What a row is compared with.
@@ -113,7 +113,7 @@ class Summary:
     teardown_seconds: float | None = None  # from the last batch until fit or predict returned: mean of steady epochs
     # 95 % of its processes take at most so many times as long as the usual one, or as short; as the ratios assume
     between_process_factor: float | None = None
-    unit: str = ""  # of its times, for a script: EPOCH, CALL, RUN or REST
+    unit: str = ""  # of its times, for a script: EPOCH, CALL, STEP, RUN or REST
     metrics: Mapping[str, float] = field(default_factory=dict, metadata=column("final_metrics", "json"))  # by name
     relative_to_default: float | None = field(init=False)  # a variant's ratio to its backend without settings
     default_interval: Interval | None = field(init=False, metadata=column("relative_to_default", "ends"))
@@ -134,13 +134,19 @@ class Summary:
     threads: int | None = None  # of each of its processes
     recurrent_kernel: str = ""  # what computed its recurrent layers: fused, scan, loop or unrolled; empty if unknown
     # more with each epoch, pass or call, where it grows all along: median over the repeats
-    memory_growth_mib: float | None = None
+    memory_growth_mib: float | None = None  # 0: it does not grow
     tokens_per_second: float | None = None  # that a model wrote, in the steady passes
     first_token_seconds: float | None = None  # from a batch of texts to the first token behind each: median
     # Of inference with batches of a single sample: percentiles of the steps of all passes but the first.
     latency_p50_seconds: float | None = None
     latency_p95_seconds: float | None = None
     latency_p99_seconds: float | None = None
+    # of the call's outputs from those of other backends, in the largest number of an output; None unless all agree
+    outputs_apart: float | None = field(default=None, metadata=column())
+    afterwards: str = field(default="", metadata=column())  # what was found out when the program had ended
+    score: BesideBest | None = field(default=None, metadata=column())  # where it was trained with several seeds
+    # seconds of its second and its last epoch or call, where each takes longer than those before; (): they do not
+    time_growth: tuple[float, ...] | None = field(default=None, metadata=column())
     short_processes: int = 0  # beside its repeats: they only timed some steps
     # No columns.
     ratios: Mapping[str, Ratio] = field(default_factory=dict, metadata=column())  # by kind

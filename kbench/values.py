@@ -46,6 +46,8 @@ AS_FAST = "as fast"  # to within the precision that was asked for
 NO_DIFFERENCE = "no difference shown"  # open: more processes may show one, or that there is none
 NOT_COMPARED = "not compared"  # nothing shows how sure the ratio is, or it is too unsure to say anything
 
+PRECISION = 0.1  # rows whose ratio is known to lie within this are as fast as each other, by default
+
 # What a row's interval is from: several processes, or the epochs of one.
 REPEATS = "repeats"
 EPOCHS = "epochs"
@@ -53,7 +55,7 @@ EPOCHS = "epochs"
 NATIVE = "native"  # the kind of a backend without Keras, and the folder of its file
 
 # What the times of a script's row are of: an epoch, a call, the whole program, or what is in no other row.
-EPOCH, CALL, RUN, REST = "epoch", "call", "run", "rest"
+EPOCH, CALL, STEP, RUN, REST = "epoch", "call", "step", "run", "rest"
 
 SCRIPT = "script"  # the task of a user's program; others are "train" and "infer"
 
@@ -138,6 +140,7 @@ class Backend:
     # Only of a variant.
     jit: str = ""  # "on", "off" or empty: Keras's jit_compile
     policy: str = ""  # Keras's dtype policy, such as "mixed_float16"
+    arguments: str = ""  # further ones of a program, as the row's name has them
     sources: Mapping[str, Path] = field(default_factory=dict)  # a package's import name -> its local folder
     # the same in every plot
     color: Annotated[str, Meta(pattern=r"\A#[0-9a-fA-F]{6}\Z", description='a colour such as "#0072B2"')]
@@ -325,3 +328,14 @@ class Interval:
 
     low: float
     high: float
+
+
+@dataclass(frozen=True)
+class BesideBest:
+    """A row's final score beside the best one of its kind, over trainings with several seeds."""
+
+    name: str  # such as "val_accuracy"
+    mean: float
+    best: str  # the backend with the best mean; its own, if that is this row
+    seeds: int
+    difference: Interval  # of its score less the best one's

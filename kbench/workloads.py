@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from kbench.values import CALL, EPOCH, REST, RUN, SCRIPT
+from kbench.values import CALL, EPOCH, REST, RUN, SCRIPT, STEP
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,7 @@ _OF_TASK = {
 _OF_UNIT = {
     EPOCH: Workload("epoch", "epochs", "is", of_program=True, of_line=True),
     CALL: Workload("call", "calls", "is", of_program=True, of_line=True, by_call=True),
+    STEP: Workload("step", "steps", "is", of_program=True, of_line=True, by_call=True),
     RUN: Workload("run", "runs", "runs", of_program=True),
     REST: Workload("rest", "rests", "runs", of_program=True, compared=False),
 }

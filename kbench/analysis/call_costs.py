@@ -7,8 +7,10 @@ compiled anew, includes the framework's compilation.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, median
+
+import msgspec
 
 from kbench.analysis.step_times import median_of
 from kbench.epochs import Epoch, Turn
@@ -84,19 +86,35 @@ def usual(calls: Sequence[Call]) -> Sequence[Call]:
 def as_epochs(calls: Sequence[Call], fits: bool) -> list[Epoch]:
     """The calls in the place of epochs, the first one as number 1: their first is not steady.
 
-    Where each of several models compiles, the calls of a model are together one value, their mean.
+    Where each of several models compiles, the calls of a model are together one value, their mean, and each has its
+    share of what the first one took longer: so rows compare as the seconds of all their calls do.
     """
     if not calls:
         return []
     if each_compiles(number(calls), sum(one.first for one in calls)):
         groups: list[list[Call]] = []
-        for one in calls:
+        others = [one for one in calls[1:] if one.first]
+        share = max(0.0, calls[0].seconds - total(others) / number(others)) / number(calls)
+        for one in (calls[0], *(_longer(one, share, fits) for one in calls[1:])):
             groups += [[]] if one.first or not groups else []
             groups[-1].append(one)
     else:
         groups = [[one] for one in (calls[0], *_warm(usual(calls)))]
     by_steps = any(one.held for one in calls)
     return [_epoch(position, group, by_steps or not fits) for position, group in enumerate(groups, 1)]
+
+
+def _longer(one: Call, seconds: float, fits: bool) -> Call:
+    """The call with so much more time; of other methods than fit, their means are in the place of steps."""
+    epochs = (
+        one.epochs
+        if fits
+        else tuple(
+            msgspec.structs.replace(epoch, step_seconds=tuple(each + seconds for each in epoch.step_seconds))
+            for epoch in one.epochs
+        )
+    )
+    return replace(one, seconds=one.seconds + seconds, epochs=epochs)
 
 
 def _warm(calls: Sequence[Call]) -> Sequence[Call]:

@@ -36,20 +36,41 @@ class _Call:
 
 def compare(measured: Iterable[Measured]) -> list[tuple[Cell, Otherwise]]:
     """The cells of call sites whose calls return something else than those of most, and how."""
+    return [found for group in _groups(measured) if len(group) > 1 for found in _of_group(group)]
+
+
+def _groups(measured: Iterable[Measured]) -> list[list[_Call]]:
+    """The calls of each line and repeat."""
     groups: dict[tuple[Point, int], list[_Call]] = {}
     for one in measured:
         if one.outcome.status == OK and (told := one.facts.call) is not None:
             group = groups.setdefault((one.cell.key.work, one.cell.repeat), [])
             group.append(_Call(one, told, call_weights.outputs(told), len(group)))
-    return [found for group in groups.values() if len(group) > 1 for found in _of_group(group)]
+    return list(groups.values())
 
 
 def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
     """The rows, with how they predict otherwise: in the first repeat in which they do."""
+    measured = list(measured)
     found: dict[RowKey, Otherwise] = {}
     for cell, one in compare(measured):
         found.setdefault(cell.key, one)
+    apart = _alike(measured)
+    rows = [replace(row, outputs_apart=apart.get(row.key)) for row in rows]
     return [_with(row, found[row.key]) if row.key in found else row for row in rows]
+
+
+def _alike(measured: Iterable[Measured]) -> dict[RowKey, float]:
+    """How far the outputs of rows are from those of others with the same inputs and weights, where all agree."""
+    found: dict[RowKey, float] = {}
+    for group in _groups(measured):
+        known = [one for one in group if one.outputs is not None]
+        if len(known) < 2 or any(_how(one, known[0]) != () for one in known[1:]):
+            continue
+        for one in known:
+            pairs = [(one.outputs, other.outputs) for other in known]
+            found.setdefault(one.measured.cell.key, max(first_outputs.apart(a, b) for a, b in pairs if a and b))
+    return found
 
 
 def sentence(backend: str, one: Otherwise, where: str = "") -> str:

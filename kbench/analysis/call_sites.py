@@ -13,11 +13,12 @@ from kbench.analysis import call_costs, call_outputs, memory_growth
 from kbench.analysis.call_costs import Call
 from kbench.epochs import Epoch
 from kbench.reported import Described, Parity, told
-from kbench.values import CALL, EPOCH, FAILED, OK, REST, RUN, SCRIPT, Measured
+from kbench.values import CALL, EPOCH, FAILED, OK, REST, RUN, SCRIPT, STEP, Measured
 
 WHOLE = "whole program"
 OUTSIDE = "outside Keras"  # all that is in no row of a line
 SEPARATOR = ": "
+LOOP = "loop, "  # how a line of the program is named that ends a step of a loop of its own
 MATTERS = 0.02  # of the program's time: calls that take less have no table, unless they train or give scores
 
 
@@ -48,7 +49,10 @@ def by_line(measured: Sequence[Measured], by_call: bool = True) -> list[Measured
     shown = [name for name in found if name in unlike or name not in small] or [*found]
     parts = [part for name in shown for part in found[name]]
     taken: dict[str, list[float]] = {}  # by the lines of each cell
+    loops = {program_of(name) for name in found if LOOP in name}  # whose steps hold calls of the model
     for part in parts:
+        if program_of(part.cell.example) in loops and f"{SEPARATOR}call," in part.cell.example:
+            continue
         whole = replace(part.cell, example=program_of(part.cell.example)).id
         taken.setdefault(whole, []).append(part.facts.site_seconds or 0.0)
     outside = [rest for one in measured for rest in _outside(one, taken.get(one.cell.id, ()))]
@@ -137,7 +141,7 @@ def _sites(one: Measured, often: frozenset[str]) -> Iterable[Measured]:
             {
                 **facts,
                 "task": about.task,
-                "unit": CALL if by_call else EPOCH,
+                "unit": STEP if name.startswith(LOOP) else CALL if by_call else EPOCH,
                 "call": one.facts.returned.get(name),
                 "site_seconds": _seconds(calls, epochs),
                 **memory_growth.of_line(one, name, by_call),

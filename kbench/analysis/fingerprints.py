@@ -11,7 +11,7 @@ from dataclasses import replace
 import msgspec
 
 from kbench.analysis import first_epochs, first_outputs, first_steps, flops, trainings
-from kbench.axes import Point
+from kbench.axes import ARGUMENTS, Point
 from kbench.reported import Described, Facts
 from kbench.values import Measured
 
@@ -148,6 +148,17 @@ def noted(measured: Sequence[Measured]) -> list[Measured]:
         for one, _, known in first_epochs.differences(_computed_alike(group)):
             found[one.cell.id] += (known,) if known else ()
     return [_with_notes(one, found[one.cell.id]) for one in measured]
+
+
+def changed_by_arguments(measured: Sequence[Measured]) -> list[Measured]:
+    """The cells of a program with further arguments, with notes on how they differ from those without."""
+    plain = {(one.cell.key, one.cell.repeat): one for one in measured}
+    found = []
+    for one in measured:
+        beside = plain.get((one.cell.key.without([ARGUMENTS]), one.cell.repeat), one)
+        how = [] if beside is one else unlike(reported(one), reported(beside))
+        found.append(_with_notes(one, [f"{ARGUMENTS} give it {how}" for how in how]))
+    return found
 
 
 def _with_notes(one: Measured, notes: Sequence[str]) -> Measured:

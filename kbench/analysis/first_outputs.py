@@ -76,6 +76,14 @@ def _scale(own: Outputs, other: Outputs) -> npt.NDArray[np.float64]:
     return np.maximum(np.maximum(own.scales, other.scales), LEAST_SCALE)
 
 
+def apart(own: Outputs, other: Outputs) -> float:
+    """The largest difference, in the largest number of its output; NaN if they cannot be compared."""
+    if own.form != other.form or not own.scaled or not other.scaled:
+        return math.nan
+    with np.errstate(invalid="ignore"):
+        return float(np.max(np.abs(own.numbers - other.numbers) / _scale(own, other), initial=0.0))
+
+
 def by(own: Outputs, other: Outputs) -> str:
     """By how much they differ, in words."""
     if own.form != other.form:

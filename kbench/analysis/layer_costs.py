@@ -26,6 +26,7 @@ SHARE = 0.1  # of the time between two rows: a part that makes up less is not na
 # Of a step's or a part's time. Processes of one backend differ by 3 to 6 % (standard deviation): two of them by up to
 # this much, which the rounds or epochs of one do not show.
 TELLING = 0.15
+LONGER = 1.25  # times as long a step may take while its parts are timed
 
 Rounds = tuple[float, ...]  # seconds of a part, in each round
 Layer = tuple[str, int]  # class, and the number of the layer among those of its class
@@ -38,6 +39,11 @@ class Costs:
     names: Mapping[Layer, str]
     layers: Mapping[Layer, Rounds]  # in the model's order
     rest: Mapping[str, Rounds]
+    timed: float = 0.0  # seconds of a whole step, when its parts were timed; 0 if that is unknown
+
+    def fits_into(self, step: float) -> bool:
+        """Whether a step did not take much longer when its parts were timed than it takes otherwise."""
+        return self.timed <= LONGER * step
 
     @property
     def step(self) -> float:
@@ -95,7 +101,7 @@ def of(found: Inside, steps: Sequence[float]) -> Costs | None:
         rest[LOOP_WITH_OPTIMIZER] = outside
     if steps:
         rest[INPUT] = tuple(seconds - usual for seconds in steps)
-    return Costs(names, layers, rest)
+    return Costs(names, layers, rest, usual)
 
 
 def more(one: Costs, other: Costs, between: float) -> list[More]:

@@ -11,18 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from kbench.analysis import call_costs, trend
 from kbench.text import significant
 from kbench.values import Measured
 
 SETTLING = 0.25  # the first part, which may grow: caches, compilation
-LEAST = 6  # ends after that: all larger than those before by chance in one of 720 orders
-PARTS = 3  # each grows by EVEN of its share
-EVEN = 0.5
-LASTING = 0.65  # the last part grows so fast, compared with the first
 LEAST_MIB = 10.0  # in all: allocators take memory in pieces of up to 2 MiB, and arenas of several
-STEADY = 0.9  # of all pairs of ends, how many have more memory at the later one
+FEW, LARGE_MIB = 3, 8.0  # of calls that each compile another model so few tell, if each takes so much more
 _COMPILES = "; it compiles again in most of them and keeps what it compiled"
-MOST_ENDS = 400  # that are compared
 
 
 @dataclass(frozen=True)
@@ -35,34 +31,32 @@ class Growth:
     count: int  # of epochs or calls between these two
 
 
-def growth(ends: Sequence[tuple[float, float]]) -> Growth | None:
+def growth(ends: Sequence[tuple[float, float]], each_compiles: bool = False) -> Growth | None:
     """The growth of [(number of the epoch or call, MiB at its end)], in their order; None where it does not grow."""
-    held = list(ends[max(1, int(len(ends) * SETTLING)) :])
-    if len(held) < LEAST or held[-1][0] <= held[0][0]:
+    held = _settled(ends)
+    few = each_compiles and len(held) >= FEW and all(b[1] - a[1] >= LARGE_MIB for a, b in itertools.pairwise(held))
+    if len(held) < trend.LEAST and not few:
         return None
-    held = [*held[:: -(-len(held) // MOST_ENDS)]]
-    pairs = list(itertools.combinations(held, 2))
-    slope = _slope(held)
-    whole = slope * (held[-1][0] - held[0][0])
-    grown = sum(two[1] > one[1] for one, two in pairs)
-    if whole < LEAST_MIB or grown < STEADY * len(pairs):
-        return None
-    cuts = [round(part * (len(held) - 1) / PARTS) for part in range(PARTS + 1)]
-    rates = [_slope(held[one : two + 1]) for one, two in itertools.pairwise(cuts)]
-    if min(rates) < EVEN * slope or rates[-1] < LASTING * rates[0]:
+    slope = trend.growing(held, LEAST_MIB)
+    if slope is None:
         return None
     return Growth(slope, held[0][1], held[-1][1], round(held[-1][0] - held[0][0]))
 
 
-def _slope(held: Sequence[tuple[float, float]]) -> float:
-    """The median slope between two ends (Theil 1950; Sen 1968)."""
-    pairs = itertools.combinations(held, 2)
-    return median((two[1] - one[1]) / (two[0] - one[0]) for one, two in pairs if two[0] > one[0])
+def is_flat(ok: Sequence[Measured]) -> bool:
+    """Whether no process of a row holds more in its last third than in its first, but for what allocators do."""
+    several = [[mib for _, mib in _settled(_ends(one))] for one in ok]
+    thirds = [(held[: len(held) // 3], held[-(len(held) // 3) :]) for held in several if len(held) >= trend.LEAST]
+    return bool(ok) and len(thirds) == len(ok) and all(median(b) - median(a) < LEAST_MIB for a, b in thirds)
+
+
+def _settled(ends: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    return list(ends[max(1, int(len(ends) * SETTLING)) :])
 
 
 def of_row(ok: Sequence[Measured]) -> Growth | None:
     """That of most of a row's processes, by the median one; None where most do not grow."""
-    found = [one for one in (growth(_ends(measured)) for measured in ok) if one is not None]
+    found = [one for one in (growth(_ends(measured), _each_compiles(measured)) for measured in ok) if one is not None]
     if 2 * len(found) <= len(ok):
         return None
     return sorted(found, key=lambda one: one.mib)[len(found) // 2]
@@ -74,6 +68,10 @@ def sentence(found: Growth, unit: str, ok: Sequence[Measured]) -> str:
         f"its memory grows by {significant(found.mib, 2)} MiB with each {unit}: from {significant(found.first)} to "
         f"{significant(found.last)} MiB after {found.count:,}{_COMPILES if _compiles(ok) else ''}"
     )
+
+
+def _each_compiles(measured: Measured) -> bool:
+    return call_costs.each_compiles(measured.facts.calls or 0, measured.facts.first_calls or 0)
 
 
 def _compiles(ok: Sequence[Measured]) -> bool:

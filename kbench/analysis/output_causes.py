@@ -22,7 +22,15 @@ def cause(does: str, one: Measured, own: Returned, reference: Measured, others: 
     """What is known of why `one` does this; empty if nothing is."""
     if does == RANDOM:
         return "its dropout or noise is on"
-    if layers := call_weights.lacking(own, others):
+    layers = call_weights.lacking(own, others)
+    same_numbers = {weight.layer for weight in call_weights.carried(own, others)}
+    if layers and {*layers} <= same_numbers:
+        kept = fault(PREDICT, one, own, reference, others) or fault(PREDICT, reference, others, one, own)
+        text = (
+            f"load_weights gave {', '.join(layers[:MOST_NAMED])} the same numbers on both, and did not convert them"
+        )
+        return f"{text}: {kept}" if kept else text
+    if layers:
         named = ", ".join(layers[:MOST_NAMED]) + (" and others" if len(layers) > MOST_NAMED else "")
         given = {weight.layer for weight in own.weights if weight.loaded}
         return f"{named} got {'other' if given & {*layers} else 'no'} weights by load_weights there"

@@ -20,17 +20,17 @@ from kbench.values import (
     NO_DIFFERENCE,
     NOT_COMPARED,
     OK,
+    PRECISION,
     SLOWER,
     Interval,
 )
 
-# Rows whose ratio is known to lie within this are as fast as each other.
-PRECISION = 0.1
 # How far two runs' times of the same program may be apart because the machine was another then: the logarithm of a
 # factor, for 95 %. See benchmarks/process_spreads.py.
 BETWEEN_RUNS = 0.04
 # An interval that holds 1 and is wider than by this factor each way is no result: the row could not be compared.
 WIDEST = 3.0
+FAR = 10.0  # times: what other programs do on a busy machine is less
 
 
 @dataclass(frozen=True)
@@ -163,8 +163,10 @@ def _ratio(kind: str, one: Timed, reference: Timed, alpha: float, precision: flo
         return Ratio(kind, name, value, interval, verdict(interval, precision))
     if one is reference or (kind == TO_FASTEST and value == 1):
         return Ratio(kind, name, value, None, FASTEST if kind == TO_FASTEST else BASELINE)
-    if _mostly_disturbed(one, reference) or one.time is None or reference.time is None:
+    if one.time is None or reference.time is None:
         return Ratio(kind, name, value, None, NOT_COMPARED)
+    if _mostly_disturbed(one, reference):
+        return Ratio(kind, name, value, None, _whatever_disturbs(value))
     interval = processes.of_ratio(one.time, reference.time, alpha)
     common = len(one.time.repeats & reference.time.repeats)
     count = min(len(one.time.places), len(reference.time.places)) if common else 0
@@ -207,6 +209,11 @@ def between_samples(
 def _mostly_disturbed(one: Timed, reference: Timed) -> bool:
     """Whether other programs disturbed most of their turns: the few that are left would show the machine."""
     return 2 * (one.row.disturbed_turns + reference.row.disturbed_turns) > one.row.turns + reference.row.turns
+
+
+def _whatever_disturbs(value: float) -> str:
+    """The verdict on rows that are so far apart that other programs cannot be why."""
+    return SLOWER if value > FAR else FASTER if value < 1 / FAR else NOT_COMPARED
 
 
 def verdict(interval: Interval | None, precision: float = PRECISION) -> str:

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kbench import axes
-from kbench.analysis import call_outputs, intervals, learning, roofline, spreads
+from kbench.analysis import afterwards, call_outputs, final_scores, intervals, learning, roofline, spreads
 from kbench.analysis.call_sites import by_line
-from kbench.analysis.ratios import PRECISION, verdict
+from kbench.analysis.ratios import verdict
 from kbench.analysis.roofline import Limits
 from kbench.analysis.spreads import Priors
 from kbench.analysis.summaries import summarise
@@ -21,7 +21,7 @@ from kbench.axes import Point
 from kbench.store.reading import RunRecord, RunResults, objects
 from kbench.store.runs import MACHINES
 from kbench.summary import TO_BASELINE, TO_FASTEST, Summary
-from kbench.values import AS_FAST, BASELINE, FASTEST, NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, base
+from kbench.values import AS_FAST, BASELINE, FASTEST, NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, PRECISION, base
 
 TUNED = (
     "kbench sets variables that make it faster than it comes (`list backends --variables` prints them); "
@@ -50,6 +50,7 @@ def summarised(run: RunResults, baseline: str = "") -> Sequence[Summary]:
         asked if isinstance(asked, int | float) else PRECISION,
     )
     rows = call_outputs.noted(learning.noted(rows, measured), measured)
+    rows = afterwards.noted(final_scores.noted(rows, measured), measured)
     return [_with_variables(row, run) for row in rows]
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from kbench.analysis.ratios import PRECISION
 from kbench.axes import Point, RowKey
 from kbench.store.reading import RunResults
 from kbench.summary import TO_BASELINE, TO_FASTEST, Summary
+from kbench.values import PRECISION
 
 MOST_PROCESSES = 20  # of a row: what more than that would settle is left open
 

@@ -19,17 +19,18 @@ from kbench.analysis import (
     shares,
     spreads,
     step_times,
+    time_growth,
     trainings,
 )
 from kbench.analysis.processes import RowTime
-from kbench.analysis.ratios import PRECISION, Timed, ranked
+from kbench.analysis.ratios import Timed, ranked
 from kbench.analysis.spreads import Priors
 from kbench.axes import RowKey
 from kbench.epochs import Epoch
 from kbench.reported import Facts, first_known
 from kbench.summary import Summary
 from kbench.text import significant
-from kbench.values import EPOCHS, OK, REPEATS, STATUSES, Cell, Interval, Measured
+from kbench.values import EPOCHS, OK, PRECISION, REPEATS, STATUSES, Cell, Interval, Measured
 
 LATE = 0.05  # of an epoch's time: if fit takes more after its last batch, a note says so
 
@@ -64,7 +65,7 @@ def timed(
     priors: Priors | None = None,
 ) -> list[Timed]:
     """The rows of `summarise`, in its order and not yet compared."""
-    measured = fingerprints.noted(fingerprints.described(measured))
+    measured = fingerprints.changed_by_arguments(fingerprints.noted(fingerprints.described(measured)))
     groups: dict[RowKey, list[Measured]] = {}
     for repeat in measured:
         groups.setdefault(repeat.cell.key, []).append(repeat)
@@ -125,7 +126,7 @@ def _summary(
     compares = not kind.of_program
     teardown = _mean(epoch.teardown_seconds for epoch in steady)
     disturbed = machine_stability.disturbed_turns([*repeats, *short])
-    grows = memory_growth.of_row(ok)
+    grows, slower = memory_growth.of_row(ok), time_growth.of_row(ok) if kind.of_line else None
     return Summary(
         example=cell.example,
         backend=cell.backend,
@@ -168,12 +169,13 @@ def _summary(
         # A script's rows are compared as long as the model is the same; other differences are notes.
         notes=(
             *(how for how in unlike if not (compares or fingerprints.of_size(how))),
-            *_notes(repeats),
+            *(note for note in _notes(repeats) if not (slower and note.startswith(step_times.NOT_STEADY))),
             *row_times.notes(time, short),
             *([f"operations of {', '.join(work.unknown)} are not counted"] if work and work.unknown else []),
             *_late(usual, teardown, facts),
             *_around_batches(usual, ok),
             *([memory_growth.sentence(grows, kind.unit, ok)] if grows else []),
+            *([time_growth.sentence(slower, kind.unit)] if slower else []),
         ),
         deterministic=learning_curves.deterministic(ok),
         final_accuracy_sd=_spread(epoch.accuracy for epoch in last),
@@ -184,7 +186,8 @@ def _summary(
         seconds_to_target=_finite(step_times.median_of(seconds_to_target)),
         repeats_to_target=None if not target else sum(map(math.isfinite, epochs_to_target)),
         peak_memory_mib=step_times.median_of(_known(repeat.facts.peak_memory_mib for repeat in cold)),
-        memory_growth_mib=grows.mib if grows else None,
+        memory_growth_mib=grows.mib if grows else 0.0 if kind.of_line and memory_growth.is_flat(ok) else None,
+        time_growth=(slower.first, slower.last) if slower else () if time_growth.is_flat(ok) else None,
         import_memory_mib=step_times.median_of(_known(repeat.facts.import_memory_mib for repeat in ok)),
         tree_memory_mib=step_times.median_of(
             m for repeat in cold if (m := repeat.outcome.tree_memory_mib) is not None

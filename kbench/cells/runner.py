@@ -36,12 +36,16 @@ _OUT_OF_MEMORY = re.compile(r"out of memory|MemoryError|RESOURCE_?EXHAUSTED|bad_
 
 @dataclass(frozen=True)
 class EpochProgress:
-    """The progress of a running cell: its finished epochs, and the values of the last one."""
+    """The progress of a running cell: its finished epochs, and the values of the last one.
+
+    site: the line of a program; then its epochs or calls are counted.
+    """
 
     epochs: int = 0
     seconds: float | None = None
     loss: float | None = None
     accuracy: float | None = None  # of validation if there is one
+    site: str = ""
 
 
 @dataclass(frozen=True)
@@ -282,6 +286,7 @@ class Progress:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._position = 0
+        self._done: dict[str, int] = {}  # epochs or calls of each line
         self._progress = EpochProgress()
 
     def sample(self) -> EpochProgress:
@@ -297,11 +302,13 @@ class Progress:
         self._position += len(whole)
         lines = [line for line in whole.splitlines() if b'"event": "epoch"' in line]
         if lines:
-            done = self._progress.epochs + len(lines)
-            self._progress = EpochProgress(done)
-            for last in store.parse_events(lines[-1]).epochs:
-                accuracy = last.accuracy if last.val_accuracy is None else last.val_accuracy
-                self._progress = EpochProgress(done, last.seconds, last.loss, accuracy)
+            self._progress = EpochProgress(self._progress.epochs + len(lines))
+            for line in lines:
+                for last in store.parse_events(line).epochs:
+                    site = last.site or ""
+                    done = self._done[site] = self._done.get(site, 0) + (last.calls or 1)
+                    accuracy = last.accuracy if last.val_accuracy is None else last.val_accuracy
+                    self._progress = EpochProgress(done, last.seconds, last.loss, accuracy, site)
         return self._progress
 
 

@@ -119,8 +119,9 @@ def spec(task: CellTask, here: RunPaths, script: Work | None = None) -> dict[str
 
 def secret_arguments(task: CellTask, here: RunPaths) -> dict[str, str]:
     """The variable with a script's true arguments; empty if its spec has them."""
-    shown = tuple((task.script or {}).get("arguments", ()))
-    return {} if shown == tuple(here.arguments) else {ARGUMENTS: json.dumps(list(here.arguments))}
+    of_task = task.script or {}
+    true = (*here.arguments, *of_task.get("added", ()))
+    return {} if tuple(of_task.get("arguments", ())) == true else {ARGUMENTS: json.dumps(list(true))}
 
 
 def _script(task: CellTask, here: RunPaths, work: Work) -> dict[str, Any]:

@@ -50,8 +50,9 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         "predict.",
         (
             "file", "-m", "--backends", "--device", "--python", "--channel", "--with", "--shims", "--max-epochs",
-            "--max-steps", "--seed", "--init of a script", "--workdir", "--keep-files", _HOW_OFTEN,
-            "--threads", "--timeout", "--memory-limit", "--data-dir", "--baseline", "--name", "--dry-run",
+            "--max-steps", "--variant", "--compare-lines", "--seed", "--seeds", "--init of a script", "--workdir",
+            "--keep-files", _HOW_OFTEN, "--threads", "--timeout", "--memory-limit", "--data-dir", "--baseline",
+            "--name", "--dry-run",
             _DETAIL, "--explain", "--trace", "--show-output", "--no-plots", *_SHOWN, "--results",
         ),
     ),

@@ -39,6 +39,15 @@ def word_of(command: str, words: Sequence[str]) -> Callable[[str], str]:
     return read
 
 
+def seeds(text: str) -> str | int:
+    """Reads `same`, `different` or how many."""
+    if text in ("same", "different"):
+        return text
+    if not text.isascii() or not text.isdecimal() or not 2 <= int(text) <= 1000:
+        raise argparse.ArgumentTypeError(f"{text[:50]!r} is not same, different or a number from 2 to 1,000")
+    return int(text)
+
+
 def above_0(highest: float, what: str) -> Callable[[str], float]:
     """Reads a number above 0 and below `highest`; the error calls it `what`."""
 

@@ -15,19 +15,20 @@ from kbench.cli.option_types import (
     inches,
     list_of,
     mib,
-    packages,
     ratio,
     seconds,
+    seeds,
     share,
     whole,
     wholes,
     word_of,
 )
+from kbench.cli.script_options import SCRIPT
 from kbench.comparison.values import ALLOWABLE
 from kbench.paths import with_home
-from kbench.planning.request import BUDGET, LAST_SEED, MAX, PRECISION, Request, Script
+from kbench.planning.request import BUDGET, LAST_SEED, MAX, Request
 from kbench.selection.variants import JIT
-from kbench.values import CHANNELS_FIRST, CHANNELS_LAST, FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED
+from kbench.values import CHANNELS_FIRST, CHANNELS_LAST, FAILED, PRECISION, TIMEOUT, UNAVAILABLE, UNSUPPORTED
 
 KINDS = ("environments", "data", "compiled", "all")  # what `clean` can remove
 EXPORTS = ("parquet", "json", "tensorboard", "mlflow")
@@ -149,7 +150,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--budget": {
         **_TIME,
         "help": f"start no process that would take the run beyond this time, such as 90s, 10m or 1h (default: "
-        f"{BUDGET / 60:.0f}m)",
+        f"{BUDGET / 60:.0f}m; 1m for a script with --explain)",
     },
     "--budget of resume": {
         **_TIME,
@@ -166,7 +167,13 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "default": Request.seed,
         "help": "random seed of weights and sample order; in a script, of Python, numpy and backend (default: 0)",
     },
-    "--seeds": {**_choices("seeds"), "help": "same: all repeats use --seed (default); different: N, N+1, ..."},
+    "--seeds": {
+        "type": seeds,
+        "default": Request.seeds,
+        "metavar": "SEEDS",
+        "help": "same: all repeats use --seed (default); different: each its own; or how many, such as 5: so many "
+        "trainings with seeds of their own tell whether scores are lower on one backend",
+    },
     "--init": {
         **_choices("init"),
         "help": "initial weights: seeded, the same on every backend (default), or each backend's own",
@@ -186,56 +193,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "two_outputs, sequence_to_sequence, subclassed, or any that `list` shows",
     },
     **BISECT,
-    # A script of the user's.
-    "file": {
-        "nargs": "?",
-        "metavar": "FILE",
-        "help": "a Keras program: FILE.py, FILE.ipynb, or a folder with a __main__.py; its own arguments follow --",
-    },
-    "-m": {
-        "dest": "module",
-        "metavar": "MODULE",
-        "help": "instead of a file: a module or package below the current folder, as `python -m MODULE` runs it",
-    },
-    "--script": {
-        "dest": "file",
-        "metavar": "FILE",
-        "help": "compare the first model that this program trains, instead of examples: FILE or -m MODULE, as for "
-        "`script`; its own arguments follow --",
-    },
-    "--init of a script": {
-        **_choices("init"),
-        "default": "backend",
-        "help": "initial weights: each backend's own (default), or seeded: the first model trained starts with the "
-        "same weights on every backend",
-    },
-    "--workdir": {
-        **_choices("workdir", Script),
-        "help": "copy: each cell runs in a fresh copy of the script's folder (default); same: in the folder itself",
-    },
-    "--keep-files": {**_FLAG, "help": "keep these copies, with the files that the script wrote"},
-    "--with": {
-        "dest": "packages",
-        "type": packages,
-        "default": (),
-        "metavar": "LIST",
-        "help": "further packages to install, such as pandas,scikit-learn; those of its `# /// script` block (PEP "
-        "723) are installed anyway",
-    },
-    "--with of resume": {
-        "dest": "packages",
-        "type": packages,
-        "default": (),
-        "metavar": "LIST",
-        "help": "packages of a script whose addresses have passwords, which are not kept; arguments with secrets "
-        "follow --",
-    },
-    "--shims": {
-        **_FLAG,
-        "help": "also accept names of the other Keras generation, such as lr, fit_generator, np_utils, learning_rate",
-    },
-    "--max-epochs": {**_COUNT, "help": "stop each fit after N epochs"},
-    "--max-steps": {**_COUNT, "help": "cut each epoch, validation, evaluation and prediction to N steps"},
+    **SCRIPT,
     "--explain": {
         **_FLAG,
         "help": "find out why backends differ, with extra runs: times of each layer and the optimizer; for a script "

@@ -19,7 +19,7 @@ from kbench.analysis.rows import summarised
 from kbench.commands import choices
 from kbench.environments import locks
 from kbench.errors import Stopped, UserError
-from kbench.planning.request import PRECISION, Request, cores
+from kbench.planning.request import Request, cores
 from kbench.screen import finish, terminal
 from kbench.screen.listener import Screen
 from kbench.selection import commits, names, scripts, variants
@@ -28,7 +28,7 @@ from kbench.session.measure import measure
 from kbench.summary import Summary
 from kbench.tables.grid import Grid, printed
 from kbench.text import significant
-from kbench.values import NOT_COMPARED, OK, SLOWER, Backend, Interval
+from kbench.values import NOT_COMPARED, OK, PRECISION, SLOWER, Backend, Interval
 
 SAME_LOSS = 0.01  # losses that differ by less than this share of the good release's count as equal
 SAME_MEMORY = 0.05  # and peaks of memory

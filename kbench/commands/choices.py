@@ -9,22 +9,22 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from kbench import paths
+from kbench import axes, paths
 from kbench.cli import arguments
 from kbench.environments import interpreters
 from kbench.environments.interpreters import Choice
 from kbench.errors import UserError
 from kbench.machine import devices
-from kbench.masking import without_passwords
-from kbench.planning.request import BUDGET, PRECISION, ChosenPython, Request, Script, cores
+from kbench.masking import masked_arguments, without_passwords
+from kbench.planning.request import BUDGET, ChosenPython, Request, Script, cores
 from kbench.screen.output import Output
 from kbench.screen.terminal import USUAL
-from kbench.selection import examples, scripts, suites
+from kbench.selection import examples, scripts, suites, variants
 from kbench.selection import names as selection
 from kbench.selection.known import known_examples
 from kbench.selection.suites import Suite
 from kbench.tables import columns
-from kbench.values import Backend, Device, Example
+from kbench.values import PRECISION, Backend, Device, Example
 
 Options = Mapping[str, Any]  # of a command, by the names that kbench.cli.options gives them
 
@@ -38,6 +38,7 @@ SETTINGS = {
     "package": "",
 }
 
+EXPLAINED_BUDGET = 60.0  # seconds, of a script with --explain
 # What a suite says of its examples, where the user does not.
 _OF_SUITE = ("batch_size", "threads", "image_data_format", "task", "data_source")
 
@@ -54,7 +55,7 @@ _OF_PROGRAMS = {
 def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Device]) -> Request:
     """The request in the options of `run`, `script` or `parity`, named like its fields. Raises UserError."""
     chosen = selection.select_backends(options["backends"], known)
-    chosen = selection.in_settings(chosen, [_settings(options, name) for name in SETTINGS])
+    chosen = selection.in_settings(chosen, [*(_settings(options, name) for name in SETTINGS), _variants(options)])
     on = tuple(devices.choose(one, gpus) for one in options["device"].split(","))
     program, module = _script(options)
     suite = None
@@ -154,15 +155,38 @@ def _settings(options: Options, option: str) -> list[str]:
     return given if given and SETTINGS[option] else ["", *given]
 
 
-def _how_often(options: Options) -> dict[str, float | None]:
+def _variants(options: Options) -> list[str]:
+    """The settings that --variant asks for, beside none. Raises UserError."""
+    found = [""]
+    for text in options.get("variants") or ():
+        try:
+            given = shlex.split(text)
+        except ValueError as error:
+            raise UserError(f"--variant {text[:100]!r} is not a list of arguments ({error}).") from None
+        if masked_arguments(given) != tuple(given):
+            raise UserError(
+                "--variant: its arguments have a secret, which would be in the row's name: use --pass-env."
+            )
+        found += [f"{axes.ARGUMENTS}={variants.named_arguments(text)}"] if given else []
+    if len({*found}) < len(found):
+        raise UserError("--variant: two of them are the same: leave one out.")
+    return found
+
+
+def _how_often(options: Options) -> dict[str, Any]:
     """When cells are repeated: never if --repeats fixes it, nor in a smoke run or in parity. Raises UserError."""
     repeats, precision, budget = (options.get(name) for name in ("repeats", "precision", "budget"))
+    if isinstance(count := options.get("seeds"), int):
+        if repeats or precision or budget:
+            raise UserError("--seeds with a number says how often: leave out --repeats, --precision and --budget.")
+        return {"repeats": count, "seeds": "different"}
     if repeats and (precision or budget):
         raise UserError("--repeats fixes how often cells are measured: leave it out, or --precision and --budget.")
     small = options.get("profile") == "smoke" and not (precision or budget)
     if repeats or small or "repeats" not in options:
         return {}
-    return {"precision": precision or PRECISION, "budget": budget or BUDGET}
+    explained = options["command"] == "script" and options.get("explain")  # the question is why, more than how much
+    return {"precision": precision or PRECISION, "budget": budget or (EXPLAINED_BUDGET if explained else BUDGET)}
 
 
 def data_folder(options: Options) -> Path | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import platform
 import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -30,6 +32,14 @@ LIBRARIES = "kbench-lib"
 DEBIAN = "debian"
 INSTALL_SECONDS = 3600  # several GB of CUDA libraries over a slow line
 
+IMPORT_ONCE = """
+import importlib, sys
+for name in sys.argv[1:]:
+    try:
+        importlib.import_module(name)
+    except Exception:
+        pass
+"""
 CHECK_AS_IS = """
 import importlib.util, sys
 wanted = sys.argv[1:]
@@ -137,6 +147,8 @@ def _make(
             _add_debian(backend, build, folder, log)
             _add_libraries(backend, folder, log)
             _check_installed(build, python, folder, log)
+            made = _environment(backend, build, folder, str(interpreter.library_folder or ""), folder.parent.parent)
+            _import_once(backend, made, log)
             _mark(build, folder, interpreter, time.monotonic() - started)
     except installers.InstallFailed as failure:
         raise Unavailable(f"the environment of {backend.name} could not be made: {failure} (see {log})") from None
@@ -194,6 +206,17 @@ def _check_installed(build: Build, python: Path, folder: Path, log: Path) -> Non
     of_debian = pinned(build.debian_lock.read_text("utf-8")) if build.debian_lock else {}
     if canonicalize_name(build.distribution) not in (*there, *of_debian):
         raise installers.InstallFailed(f"its lock file does not install {build.distribution}")
+
+
+def _import_once(backend: Backend, made: Environment, log: Path) -> None:
+    """Imports what its cells import, so that the bytecode is there and the first one is no slower than others. What
+    does not work will say so in the cells.
+    """
+    with tempfile.TemporaryDirectory() as home, contextlib.suppress(installers.InstallFailed):
+        own = {"HOME": home, "KERAS_HOME": home, "KERAS_BACKEND": backend.keras_backend}
+        environ = {**os.environ, **variables(made, threads=1, example="import"), **own}
+        names = ("numpy", *backend.imported, "tf_keras")  # what else is Keras in some
+        installers.run([str(made.python), "-c", IMPORT_ONCE, *names], log, environ, Path(home), INSTALL_SECONDS)
 
 
 def _as_is(backend: Backend, build: Build, choice: Choice, cache: Path) -> Environment:

@@ -15,23 +15,25 @@ from kbench import store
 from kbench.analysis import machine_stability
 from kbench.analysis.call_sites import by_line, is_fit
 from kbench.analysis.layer_costs import TELLING, Costs
-from kbench.analysis.ratios import WIDEST, between_samples
+from kbench.analysis.ratios import between_samples
 from kbench.analysis.rows import program, summarised
 from kbench.analysis.step_times import NOT_STEADY, steady
 from kbench.axes import RowKey
-from kbench.outputs import layer_causes, traces
+from kbench.outputs import compared_lines, layer_causes, traces
 from kbench.outputs.parts import reconciled
 from kbench.parity import agreement
 from kbench.parity.values import Agreement
 from kbench.planning.request import INSIDE, OTHER_JIT, SAME_BATCH
+from kbench.session import import_times
 from kbench.store.reading import RunResults
-from kbench.summary import Summary
+from kbench.summary import TO_FASTEST, Summary
 from kbench.tables.content import Table
 from kbench.text import significant
-from kbench.values import OK, Interval
+from kbench.values import NOT_COMPARED, OK, Interval
 
 _LAYER = re.compile(r"(\S+) \((\w+)\) (.*)", re.DOTALL)
 _LAYERS_NAMED = 3
+IMPORT_SHARE, _PACKAGES_NAMED = 0.05, 4  # of the import of Keras: packages that take less are not named
 
 CAUSES = ("input data", "copies to the device", "jit_compile", "recompilation")
 
@@ -49,7 +51,11 @@ class _Change:
 
 def remarks(run: RunResults, rows: Sequence[Summary]) -> list[str]:
     """The sentences, and those on the machine during the run."""
-    return [*sentences(run, rows), *machine_stability.remarks(run.measured, run.provenance)]
+    return [
+        *compared_lines.sentences(run),
+        *sentences(run, rows),
+        *machine_stability.remarks(run.measured, run.provenance),
+    ]
 
 
 def sentences(run: RunResults, rows: Sequence[Summary]) -> list[str]:
@@ -58,7 +64,7 @@ def sentences(run: RunResults, rows: Sequence[Summary]) -> list[str]:
     fits = [row for row in rows if is_fit(row.example) and row.status == OK]
     slow = [row for row in fits if _is_slow(row, fits)]
     compiled = _compiled(run, fits)
-    found = [*_fallbacks(run, slow), *(compiled or [])]
+    found = [*_fallbacks(run, slow, fits), *(compiled or [])]
     tested = {"recompilation": compiled is not None}
     sample = _step_seconds(run, fits)
     if SAME_BATCH in parts:
@@ -72,10 +78,13 @@ def sentences(run: RunResults, rows: Sequence[Summary]) -> list[str]:
         found += _jit(changes, _facts(run, "run_eagerly"), parts[OTHER_JIT])
         tested["jit_compile"] = bool(changes)
     named = [cause for cause in CAUSES if tested.get(cause)]
+    layers = _layers(run, rows) if INSIDE in parts else []
     changed = parts.keys() - {INSIDE}
     if changed and named and not found:
         found.append(f"None of the usual causes was found ({', '.join(named)}).")
-    if changed and (unsure := [_name(row) for row in fits if row.key not in sample]):
+    if changed and (
+        unsure := [name for row in fits if row.key not in sample and not _is_named(name := _name(row), layers)]
+    ):
         found.append(f"Not explained (too few steps, not steady, or disturbed): {', '.join(unsure)}.")
     of_program = any(row.work.once for row in rows)
     if (run.folder / store.EXPLAIN).is_dir() and of_program and not fits and any(row.status == OK for row in rows):
@@ -84,9 +93,24 @@ def sentences(run: RunResults, rows: Sequence[Summary]) -> list[str]:
         from kbench.parity import reading  # which needs numpy
 
         found += _same(reading.rows(parts["parity"]), _report(run, parts["parity"].folder))
-    if INSIDE in parts:
-        found += _layers(run, rows)
-    return [*reconciled(rows), *found]
+    return [*reconciled(rows), *found, *layers, *_imports(run)]
+
+
+def _imports(run: RunResults) -> list[str]:
+    """Which packages importing Keras takes time for."""
+    found = []
+    for backend, packages in import_times.read(run.folder).items():
+        total = sum(packages.values())
+        most = [f"{name} {significant(own)} s" for name, own in packages.items() if own > IMPORT_SHARE * total]
+        found.append(
+            f"Importing Keras on {backend} takes {significant(total)} s: {', '.join(most[:_PACKAGES_NAMED])}."
+        )
+    return found
+
+
+def _is_named(name: str, sentences: Sequence[str]) -> bool:
+    """Whether one of the sentences is on that row."""
+    return any(text.startswith(f"{name}: ") for text in sentences)
 
 
 def _layers(run: RunResults, rows: Sequence[Summary]) -> list[str]:
@@ -94,7 +118,7 @@ def _layers(run: RunResults, rows: Sequence[Summary]) -> list[str]:
     trained, costs = inside(run, rows)
     steps = {row.key: seconds for row in trained if (seconds := _step(row))}
     slow = [row for row in trained if row.key in costs and _is_slow(row, trained)]
-    unsure = [row for row in slow if not _is_compared(row, trained)]
+    unsure = [row for row in slow if not _is_compared(row)]
     surely = [row for row in slow if row not in unsure]
     found = layer_causes.sentences(trained, costs, steps, surely)
     if unsure:
@@ -174,9 +198,10 @@ def _is_slow(row: Summary, fits: Sequence[Summary]) -> bool:
     return times == math.inf or (times > 1 + TELLING and (interval is None or interval.low > 1))
 
 
-def _is_compared(row: Summary, fits: Sequence[Summary]) -> bool:
-    """Whether something shows how sure it is that the row is slower, or it takes so long that noise cannot be why."""
-    return _interval(row) is not None or _times_the_fastest(row, fits) > WIDEST
+def _is_compared(row: Summary) -> bool:
+    """Whether it is shown to be slower, or is alone."""
+    ratio = row.ratios.get(TO_FASTEST)
+    return _interval(row) is not None or ratio is None or ratio.verdict != NOT_COMPARED
 
 
 def _times_the_fastest(row: Summary, fits: Sequence[Summary]) -> float:
@@ -191,13 +216,17 @@ def _interval(row: Summary) -> Interval | None:
     return row.process_interval or row.relative_interval
 
 
-def _fallbacks(run: RunResults, slow: Sequence[Summary]) -> list[str]:
-    """One sentence for layers and lines alike."""
+def _fallbacks(run: RunResults, slow: Sequence[Summary], fits: Sequence[Summary]) -> list[str]:
+    """One sentence for layers and lines alike, on all rows of which it is so: not on the slow one alone."""
     known = _facts(run, "fallbacks")
     where: dict[str, list[str]] = {}
     for row in slow:
+        beside = [one for one in fits if one.ranking == row.ranking]
         for text in _together(known.get(row.key, ())):
-            where.setdefault(text, []).append(_name(row))
+            alike = [one for one in beside if text in _together(known.get(one.key, ()))]
+            where.setdefault(text, []).extend(
+                name for one in alike if (name := _name(one)) not in where.get(text, ())
+            )
     return [f"{', '.join(names)}: {text}." for text, names in where.items()]
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
+
+import msgspec
 
 from kbench import store
 from kbench.analysis import layer_costs
@@ -10,6 +13,7 @@ from kbench.analysis.call_sites import SEPARATOR
 from kbench.analysis.layer_costs import Costs
 from kbench.axes import RowKey
 from kbench.planning.request import INSIDE
+from kbench.reported import Inside
 from kbench.store.reading import RunResults
 from kbench.summary import Summary
 from kbench.tables.content import Table, by_example
@@ -17,6 +21,7 @@ from kbench.text import MISSING, plain, significant
 from kbench.values import OK, Measured
 
 MOST_NAMED = 3
+LEAST_ROUNDS = 5  # of parts, that other programs did not disturb
 
 _REMARK = (
     "Each layer was timed alone, forward and backward. between the layers: the whole model minus its layers. Where a "
@@ -30,9 +35,20 @@ def costs(run: RunResults, rows: Sequence[Summary], steps: Mapping[RowKey, Seque
     for one in looked_into(run):
         inside = one.facts.inside
         row = _row(one, rows)
-        if inside and row and (known := layer_costs.of(inside, steps.get(row.key, ()))):
+        if inside and row and (known := layer_costs.of(_undisturbed(one, inside), steps.get(row.key, ()))):
             found[row.key] = known
     return found
+
+
+def _undisturbed(one: Measured, inside: Inside) -> Inside:
+    """What was timed while no other programs used the processor; no parts if that is too little."""
+    good = [not one.outcome.disturbed(*turn) for turn in inside.turns]
+    if not good or all(good):
+        return inside
+    parts = (
+        msgspec.structs.replace(part, seconds=tuple(itertools.compress(part.seconds, good))) for part in inside.parts
+    )
+    return msgspec.structs.replace(inside, parts=tuple(parts) if sum(good) >= LEAST_ROUNDS else ())
 
 
 def sentences(
@@ -48,6 +64,13 @@ def sentences(
         between = steps[row.key] - steps[fastest.key]
         parts = layer_costs.more(of_rows[row.key], of_rows[fastest.key], between)[:MOST_NAMED]
         if not parts:
+            continue
+        if unlike := [one for one in (row, fastest) if not of_rows[one.key].fits_into(steps[one.key])]:
+            found.append(
+                f"{row.example} on {row.backend}: could not be explained, because a step on {unlike[0].backend} took "
+                f"{_ms(of_rows[unlike[0].key].timed)} ms while its parts were timed, and {_ms(steps[unlike[0].key])} "
+                "ms before."
+            )
             continue
         named = ", ".join(
             f"{one.part} +{_ms(one.seconds)} ms ({_ms(one.interval.low)} to {_ms(one.interval.high)})"
@@ -66,6 +89,8 @@ def missing(run: RunResults) -> list[str]:
     for one in looked_into(run):
         texts = one.facts.inside.missing if one.facts.inside else ()
         texts = texts if one.outcome.status == OK else (one.outcome.reason or one.outcome.status,)
+        if one.facts.inside and one.facts.inside.parts and not _undisturbed(one, one.facts.inside).parts:
+            texts = (*texts, "other programs used the processor while its layers were timed")
         for text in texts:
             found.setdefault(plain(text.rstrip(".")), []).append(one.cell.backend)
     return [f"Not timed on {', '.join(names)}: {text}." for text, names in found.items()]

@@ -142,7 +142,7 @@ def _plots(
         curves = convergence(trained, chosen, differing, style, of_network) if rows[0].work.trains else {}
         stem = file_name(example)
         drawn[example] = _named(f"{stem}-convergence", curves) | _named(f"{stem}-seconds", bars(rows, chosen, style))
-        if any(row.memory_growth_mib is not None for row in rows):
+        if any(row.memory_growth_mib for row in rows):
             shown = [one for one in results.measured if one.cell.example == program_of(example)]
             drawn[example] |= _named(f"{stem}-memory", memory(shown, chosen, style))
     for sweep in within(summaries):

@@ -19,9 +19,10 @@ from kbench.machine.host import visible_cores
 from kbench.masking import MASK, masked_arguments, without_passwords
 from kbench.planning.tasks import start_of_sha256
 from kbench.selection.suites import INFER, Suite
+from kbench.selection.variants import named_arguments
 from kbench.values import Example, base
 
-PRECISION, BUDGET = 0.1, 600.0  # defaults; BUDGET in seconds
+BUDGET = 600.0  # seconds, by default
 LAST_SEED = 2**32 - 1  # what numpy takes
 
 SAME_BATCH: Final = "same-batch"
@@ -52,6 +53,8 @@ class Script:
     """How a user's program is run."""
 
     arguments: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()  # further arguments, each of a variant of every backend
+    compare_lines: tuple[Count, ...] = ()  # of the program, which are compared with each other
     module: str = ""  # its name for `python -m`, if it is run as a part of a package
     workdir: Literal["copy", "same"] = "copy"
     keep_files: bool = False  # the copies of its folder
@@ -66,7 +69,7 @@ class Script:
 
     def kept(self) -> dict[str, Any]:
         """It as results keep it: with masked secrets, and the start of a hash of what was masked."""
-        masked = {
+        masked: dict[str, Any] = {
             "arguments": masked_arguments(self.arguments),
             "packages": tuple(map(without_passwords, self.packages)),
         }
@@ -74,6 +77,10 @@ class Script:
         if masked != {"arguments": self.arguments, "packages": self.packages}:
             of_secrets["secrets"] = start_of_sha256(json.dumps([self.arguments, self.packages]))
         return {**asdict(self), **masked, **of_secrets}
+
+    def of_variant(self, named: str) -> tuple[str, ...]:
+        """The further arguments of the variant that is called so; none where none is."""
+        return next((tuple(shlex.split(one)) for one in self.variants if named_arguments(one) == named), ())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -87,13 +87,24 @@ def of_example(
                 init=request.init,
                 passed=passed,
                 memory_limit_mib=request.memory_limit_mib,
-                script=None if request.script is None else request.script.kept(),
+                script=_of_script(request, backend),
                 guest_sha256=guest_sha256(),
                 **_of_example(example, request, sizes),
                 **of_backend,
                 **of_twin,
             )
             yield row, found
+
+
+def _of_script(request: Request, backend: Backend) -> dict[str, Any] | None:
+    """How the program is run in the cells of a backend; `added`: what a variant gives it in addition."""
+    if request.script is None:
+        return None
+    kept, added = request.script.kept(), request.script.of_variant(backend.arguments)
+    kept = {name: value for name, value in kept.items() if name not in ("variants", "compare_lines")}
+    of_variant = {"arguments": (*kept["arguments"], *added), "added": added} if added else {}
+    of_seeds = {"shift_seeds": True} if request.seeds == "different" else {}  # the program's own, by the cell's
+    return {**kept, **of_variant, **of_seeds}
 
 
 def repeats(task: CellTask, request: Request) -> set[int]:

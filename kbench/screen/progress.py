@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from tqdm import tqdm
 
 from kbench import workloads
+from kbench.analysis.call_sites import SEPARATOR, is_fit
 from kbench.cells.runner import EpochProgress, Listener
 from kbench.planning.tasks import CellTask
 from kbench.screen.terminal import QUIET, USUAL, VERBOSE, cell_title, print_note
 from kbench.screen.time_left import TimeLeft
 from kbench.text import plain, short_names, significant
-from kbench.values import CHANNELS_FIRST, OK, Outcome
+from kbench.values import CALL, CHANNELS_FIRST, OK, Outcome
 
 SILENT_SECONDS = 30.0  # between two lines where there is no terminal
 
@@ -183,21 +184,33 @@ def labels(tasks: Sequence[CellTask]) -> dict[str, str]:
 def one_cell(task: CellTask, progress: EpochProgress, seconds: float) -> str:
     """The progress of a cell that runs alone, after `seconds`, in a few words."""
     planned = task.epochs
-    came_to = _came_to(progress, f" s/{_unit(task)}")
+    unit = _unit_of(task, progress)
+    came_to = _came_to(progress, f" s/{unit}")
     if progress.epochs < planned:
         return f"{_unit(task)} {progress.epochs + 1}/{planned}{came_to}, {seconds:.0f} s"
-    so_far = f"{_unit(task)} {progress.epochs}{came_to}" if progress.epochs else "computing"
+    where = f"{plain(progress.site)}: " if progress.site else ""
+    so_far = f"{where}{unit} {progress.epochs:,}{came_to}" if progress.epochs else "computing"
     return f"{'ending' if planned else so_far}, {seconds:.0f} s"
 
 
 def _done_of(task: CellTask, progress: EpochProgress) -> str:
     """Such as 3/8; how many are planned is unknown of a script."""
-    return f"{progress.epochs}/{task.epochs}" if task.epochs else f"{_unit(task)} {progress.epochs + 1}"
+    return f"{progress.epochs}/{task.epochs}" if task.epochs else f"{_unit_of(task, progress)} {_number(progress):,}"
 
 
 def _unit(task: CellTask, count: int = 1) -> str:
     work = workloads.of(task.task)
     return work.unit if count == 1 else work.units
+
+
+def _number(progress: EpochProgress) -> int:
+    """Of the epoch under way, or of the calls that have returned."""
+    return progress.epochs + (not progress.site or is_fit(f"{SEPARATOR}{progress.site}"))
+
+
+def _unit_of(task: CellTask, progress: EpochProgress) -> str:
+    """What is counted: of a program, what its line does."""
+    return _unit(task) if not progress.site or is_fit(f"{SEPARATOR}{progress.site}") else workloads.of("", CALL).unit
 
 
 def _came_to(progress: EpochProgress, unit: str) -> str:

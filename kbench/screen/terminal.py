@@ -15,7 +15,6 @@ from tqdm import tqdm
 
 from kbench import axes, store
 from kbench.analysis import settling
-from kbench.analysis.ratios import PRECISION
 from kbench.analysis.rows import again
 from kbench.axes import Axis, Point
 from kbench.cli import arguments
@@ -32,7 +31,7 @@ from kbench.tables import parity as parity_tables
 from kbench.tables.answers import answer
 from kbench.tables.content import by_example
 from kbench.text import as_json, at_blanks, plain
-from kbench.values import FAILED, INTERRUPTED, TIMEOUT, beside_others
+from kbench.values import FAILED, INTERRUPTED, PRECISION, TIMEOUT, beside_others
 
 TABLE = "table"
 

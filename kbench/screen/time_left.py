@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from kbench import paths, store
 from kbench.cells.runner import EpochProgress
@@ -11,6 +12,7 @@ from kbench.planning.tasks import CellTask
 from kbench.values import OK, Outcome
 
 MOST_RUNS = 10  # earlier ones that are looked at, the newest first
+_ALIKE_OF_SCRIPTS = ("arguments", "max_epochs", "max_steps", "variant")
 _ALIKE = ("samples", "validation_samples", "epochs", "batch_size", "threads", "task")
 
 
@@ -32,7 +34,16 @@ def _took(run: Path, task: CellTask) -> float | None:
         return None
     was, outcome = store.spec(run, task), store.outcome(run, task)
     alike = all(was.get(name) == getattr(task, name) for name in _ALIKE)
-    return outcome.seconds if alike and outcome.status == OK else None
+    was_run, is_run = (
+        {name: str(of.get(name)) for name in _ALIKE_OF_SCRIPTS} for of in (_script(was), _script(vars(task)))
+    )
+    same = task.script is None or (was.get("example_sha256") == task.example_sha256 and was_run == is_run)
+    return outcome.seconds if alike and same and outcome.status == OK else None
+
+
+def _script(of: Mapping[str, Any]) -> dict[str, Any]:
+    script = of.get("script")
+    return {**script, "arguments": list(script.get("arguments", ()))} if isinstance(script, Mapping) else {}
 
 
 class TimeLeft:

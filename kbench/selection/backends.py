@@ -24,7 +24,7 @@ T = TypeVar("T", Backend, Build)
 FORMULAS = "formulas.toml"  # beside the folders of generations
 # Fields that are not keys of the file: they follow from its path or from a variant.
 NOT_KEYS: dict[str, type] = dict.fromkeys(
-    ("name", "generation", "path", "builds", "jit", "policy", "sources"), Backend
+    ("name", "generation", "path", "builds", "jit", "policy", "arguments", "sources"), Backend
 )
 NOT_KEYS |= dict.fromkeys(("debian_lock", "resolved"), Build)
 # What the file of a backend that is `unavailable` may leave out.

@@ -9,6 +9,7 @@ import colorsys
 import functools
 import itertools
 import re
+import shlex
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -32,6 +33,7 @@ _VERSION = re.compile(r"\d+(\.\d+)*((a|b|rc)\d+)?", re.ASCII)
 _POLICY = re.compile(r"(mixed_)?(b?float16)|float(32|64)")
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 _VALUE = re.compile(r"[\w.:/=-]*")
+_NOT_IN_NAMES = re.compile(r"[^\w.:=-]+")
 _PACKAGE = re.compile(r"[a-z][a-z0-9_-]*")
 _OURS = re.compile(r"(KERAS_|KBENCH_|PYTHON).*")
 
@@ -46,6 +48,11 @@ def parse_name(item: str, backend: Backend) -> Backend:
     if made is backend and item != name:
         raise UserError(f"{item!r} does not say which version or setting: write NAME@0.9 or NAME+jit=off.")
     return made
+
+
+def named_arguments(text: str) -> str:
+    """A program's further arguments as a row's name has them: `--mixed mixed_float16` is `--mixed_mixed_float16`."""
+    return _NOT_IN_NAMES.sub("_", " ".join(shlex.split(text)))
 
 
 def in_combination(backend: Backend, choices: Iterable[Sequence[str]]) -> list[Backend]:
@@ -67,6 +74,8 @@ def _with(backend: Backend, setting: str) -> Backend:
         return _untuned(backend, suffix)
     if setting in DEFAULTS:
         return backend
+    if name == axes.ARGUMENTS and value:
+        return _renamed(backend, suffix, arguments=value)
     if name == "policy" and _POLICY.fullmatch(value):
         return _renamed(backend, suffix, policy=value)
     if _VARIABLE.fullmatch(name) and is_given and not _OURS.fullmatch(name):
@@ -86,7 +95,7 @@ def _with(backend: Backend, setting: str) -> Backend:
             for build in backend.builds
         )
         return _renamed(backend, suffix, builds=builds, variables={**backend.variables, name: value})
-    if _PACKAGE.fullmatch(name) and is_given and name not in ("jit", "policy", "settings"):
+    if _PACKAGE.fullmatch(name) and is_given and name not in ("jit", "policy", "settings", axes.ARGUMENTS):
         if "/" not in value:
             return _of_version(backend, keras_of(backend) if name == "keras" else name, value, suffix)
         if not _VALUE.fullmatch(value):

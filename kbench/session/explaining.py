@@ -15,7 +15,7 @@ from kbench.parity import agreement, reading
 from kbench.planning.plan import Plan
 from kbench.planning.request import INSIDE, OTHER_JIT, SAME_BATCH
 from kbench.planning.tasks import CellTask
-from kbench.session import prepare, record
+from kbench.session import import_times, prepare, record
 from kbench.session.events import Explaining, OnEvent
 from kbench.store.files import os_errors_as_user_errors, read_bytes
 from kbench.values import NATIVE, OK, SCRIPT, Measured
@@ -35,6 +35,8 @@ def explain(the_plan: Plan, here: RunPaths, run_cells: Callable[[Plan, RunPaths]
         return
     with os_errors_as_user_errors("make", here.run / store.EXPLAIN):
         (here.run / store.EXPLAIN).mkdir(exist_ok=True)
+    on_event(Explaining("Explaining: which packages importing Keras takes time for."))
+    import_times.write(first, here)
     called = [name for one in measured for name in one.facts.sites]
     fits = any(name.startswith("fit") for name in called)
     if not fits:
@@ -46,7 +48,8 @@ def explain(the_plan: Plan, here: RunPaths, run_cells: Callable[[Plan, RunPaths]
     )
     for changed, what in variants if fits else ():
         on_event(Explaining(f"Explaining: {what}."))
-        tasks = tuple(replace(task, script=changed.kept()) for task in first)
+        changes = {"max_epochs": changed.max_epochs, "variant": changed.variant}
+        tasks = tuple(replace(task, script={**(task.script or {}), **changes}) for task in first)
         request = replace(the_plan.request, script=changed, repeats=1, precision=None, budget=None, extra_repeats={})
         part = replace(the_plan, request=request, tasks=tasks)
         run_cells(part, replace(here, run=_made(part, here, changed.variant, {})))

@@ -13,7 +13,7 @@ from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
 from kbench.values import OK
 
-# A row's third process is left out if starting it takes longer than this: the second buys most.
+# A row's third process is left out if starting it takes longer than this, on cores of its own: the second buys most.
 LONG_START = 6.0
 _OF_START = ("import", "data", "build", "first_step")
 
@@ -36,7 +36,7 @@ def of_rows(the_plan: Plan, run: Path, tasks: Sequence[CellTask], again: bool = 
     found = [
         replace(task, repeat=repeat, timing=number)
         for task in ok
-        for number in range(1, 1 + _count(request, run, task))
+        for number in range(1, 1 + _count(request, run, task, len(ok)))
     ]
     # Those of a row do not follow each other: if memory is short, each row has one.
     return sorted(found, key=lambda task: task.timing)
@@ -69,9 +69,11 @@ def added(the_plan: Plan, tasks: Sequence[CellTask]) -> Plan:
     return replace(the_plan, request=replace(the_plan.request, short=short), tasks=(*the_plan.tasks, *tasks))
 
 
-def _count(request: Request, run: Path, task: CellTask) -> int:
-    """How many short ones: one fewer where starting takes long, as long as there is one."""
+def _count(request: Request, run: Path, task: CellTask, together: int) -> int:
+    """How many short ones: one fewer where starting takes long, as long as there is one. So many whole ones started
+    side by side, each of which could use all cores.
+    """
     count = request.processes - 1
     phases = store.read_events(store.cell_folder(run, task).events).phases
-    long = sum(phases.get(name, 0.0) for name in _OF_START) > LONG_START
+    long = sum(phases.get(name, 0.0) for name in _OF_START) > LONG_START * max(1.0, together / task.threads)
     return max(1, count - 1) if long and request.processes == Request.processes else count

@@ -19,7 +19,9 @@ from kbench.planning.tasks import CellTask
 from kbench.session import further
 from kbench.store import RunResults
 from kbench.summary import Summary
+from kbench.values import Measured
 
+TRIES = 2
 MOST_REPEATS = intervals.INTERIM_ANALYSES  # of a cell
 
 
@@ -108,15 +110,20 @@ def spent(there: RunResults) -> float:
 
 
 def disturbed(there: RunResults, ranking: Point, fresh: Collection[str]) -> bool:
-    """Whether other programs disturbed most turns of the last repeat in a ranking among the `fresh` cells; another
-    would be no better. What disturbed an earlier session may have ended.
+    """Whether other programs disturbed most turns of the last short processes of a ranking among the `fresh` cells, or
+    of the last TRIES whole ones: another would be no better. What disturbed an earlier session may have ended.
     """
     ranking = _of_cells(ranking)
     cells = (*there.measured, *there.short)
-    measured = [one for one in cells if one.cell.key.ranking == ranking and one.cell.id in fresh]
-    last = max((one.cell.repeat for one in measured), default=1)
-    turns = disturbed_turns([one for one in measured if one.cell.repeat == last])
-    return 2 * sum(turns) > len(turns)
+    by_repeat: dict[int, list[Measured]] = {}
+    for one in cells:
+        if one.cell.key.ranking == ranking and one.cell.id in fresh:
+            by_repeat.setdefault(one.cell.repeat, []).append(one)
+    if not by_repeat:
+        return False
+    tries = 1 if by_repeat[max(by_repeat)][0].cell.timing else TRIES
+    last = [disturbed_turns(by_repeat[repeat]) for repeat in sorted(by_repeat)[-tries:]]
+    return len(last) == tries and all(2 * sum(turns) > len(turns) for turns in last)
 
 
 def _with_repeats(the_plan: Plan, tasks: Sequence[CellTask]) -> Plan:

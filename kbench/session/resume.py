@@ -21,7 +21,7 @@ from kbench.selection.known import known_backends
 from kbench.session import events, measure, prepare, racing, record
 from kbench.session.events import OnEvent, ignore, notes
 from kbench.store import RunResults
-from kbench.values import INTERRUPTED, UNAVAILABLE
+from kbench.values import INTERRUPTED, PRECISION, UNAVAILABLE
 
 # What has changed about a cell, by the field of its task; the first one that applies is reported.
 CHANGED = {
@@ -58,7 +58,7 @@ def resume(
         asked = _with_secrets(request.read(there.request, run), arguments, packages, run)
         if budget is not None:
             more = racing.spent(there) + budget
-            asked = replace(asked, precision=asked.precision or request.PRECISION, budget=more)
+            asked = replace(asked, precision=asked.precision or PRECISION, budget=more)
         with prepare.reserved():
             return _go_on(asked, there, on_event, retried, budget, command)
 

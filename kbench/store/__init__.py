@@ -25,6 +25,7 @@ from kbench.store.runs import cell_folder as cell_folder
 from kbench.store.runs import check_name as check_name
 from kbench.store.runs import create as create
 from kbench.store.runs import filling as filling
+from kbench.store.runs import import_times as import_times
 from kbench.store.runs import is_cluster as is_cluster
 from kbench.store.runs import keep_lock as keep_lock
 from kbench.store.runs import keep_stdin as keep_stdin

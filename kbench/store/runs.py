@@ -218,6 +218,11 @@ def machines(run: Path) -> list[Path]:
     return sorted(path.parent for path in (run / MACHINES).glob("*/run.json"))
 
 
+def import_times(run: Path) -> Path:
+    """The file with the seconds of each package at the import of Keras; missing if they were not measured."""
+    return run / EXPLAIN / "imports.json"
+
+
 def stdin(run: Path) -> Path:
     """The file with the standard input of every script of the run; missing if there is none."""
     return run / "stdin"

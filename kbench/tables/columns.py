@@ -50,6 +50,7 @@ HEADINGS = {
     "memory (MiB)": "peak_memory_mib",
     "compile (s)": "compile_seconds",
     "around (s)": "around_seconds",
+    "validation (s)": "evaluation_seconds",
     "total (s)": "total_seconds",
     **{axis.title: axis.name for axis in AXES if axis.number},
     "device": "device",

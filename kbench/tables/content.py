@@ -100,7 +100,7 @@ def table(rows: Sequence[Summary], footnotes: list[str] | None = None, again: st
         answer=answer(rows, again),
         optional=()
         if shown.columns
-        else tuple(name for name in (*_OPTIONAL, *_target_columns(rows)) if name in columns),
+        else tuple(name for name in (*_OPTIONAL, *_target_columns(rows), *_less_asked(rows)) if name in columns),
     )
 
 
@@ -149,7 +149,7 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     columns |= _latency(rows)
     if any(axis.number for axis in _varying(rows)) and any(row.memory_mib for row in rows):
         columns["memory (MiB)"] = lambda row: significant(row.memory_mib)
-    if any(row.memory_growth_mib is not None for row in rows):
+    if any(row.memory_growth_mib for row in rows):
         columns[f"MiB more each {work.unit}"] = lambda row: significant(row.memory_growth_mib, 2)
     if any(row.percent_of_limit is not None for row in rows):
         columns["% of limit"] = lambda row: significant(row.percent_of_limit, 2)
@@ -216,6 +216,16 @@ def _place_of_score(name: str) -> tuple[int, str]:
     """Those that most programs have come first: a narrow page leaves out the last ones."""
     usual = ("loss", "accuracy", "val_loss", "val_accuracy")
     return (usual.index(name) if name in usual else len(usual)), name
+
+
+def _less_asked(rows: Sequence[Summary]) -> list[str]:
+    """The columns of a program's line that a narrow page leaves out before its main score."""
+    names = sorted({name for row in rows for name in row.metrics}, key=_place_of_score)
+    if not rows[0].work.of_program or not names:
+        return []
+    main = next((one for one in ("val_accuracy", "val_loss", "accuracy", "loss") if one in names), names[0])
+    others = [plain(one) for one in reversed(names) if one != main]
+    return ["steps/s", "around (s)", "compile (s)", *others, "total (s)", "95 % interval (x)"]
 
 
 def _metric(name: str, row: Summary) -> str:

@@ -52,6 +52,8 @@ def others(rows: Sequence[Summary]) -> Columns:
         if any(_each_compiles(row) for row in rows):
             columns["compile (s)"] = lambda row: significant(row.compile_seconds)
         columns["around (s)"] = lambda row: significant(row.around_seconds)
+    if any(row.evaluation_seconds for row in rows):
+        columns["validation (s)"] = lambda row: significant(row.evaluation_seconds)
     if any(row.total_seconds is not None for row in rows):
         columns["total (s)"] = lambda row: significant(row.total_seconds)
     return columns

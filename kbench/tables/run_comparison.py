@@ -64,7 +64,22 @@ def conclusion(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[str]:
         if with_losses:
             identical = sum(pair.largest_loss_difference == 0 for pair in with_losses)
             sentences.append(f"Losses are identical in {identical} of {len(with_losses)}.")
+        kinds = sorted({kind for pair in of_side if pair.verdict == NOT_COMPARED for kind in pair.kinds})
+        if kinds:
+            sentences.append(f"To compare the others anyway, add `--allow {','.join(kinds)}`.")
+        sentences += _in_words(about, abouts[0], compared)
     return [*sentences, *_alone(abouts, pairs)]
+
+
+def _in_words(about: About, first: About, compared: Sequence[Pair]) -> list[str]:
+    """The answer where all rows say the same."""
+    ratios = [pair.ratio for pair in compared if pair.ratio]
+    verdicts = {pair.verdict for pair in compared}
+    if len(verdicts) != 1 or not verdicts <= {FASTER, SLOWER} or not ratios:
+        return []
+    low, high = format_bound(min(ratios)), format_bound(max(ratios))
+    times = low if len(ratios) == 1 else f"{low} to {high}"
+    return [f"So {about.letter} ({about.name}) takes {times} times as long as {first.letter} ({first.name})."]
 
 
 def _by_chance(differing: int, alike: int) -> list[str]:

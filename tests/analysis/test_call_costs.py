@@ -111,7 +111,7 @@ def test_first_calls_alone_have_no_time_of_other_calls() -> None:
     two = rows(program([[FIRST]], [(2.0, 1), (2.0, 1)]))[EVALUATE, "a/x"]
     assert (two.calls, two.first_calls, two.epoch_seconds, two.first_epoch_seconds) == (2, 2, None, 2.0)
     four = rows(program([[FIRST]], [(2.0, 1), (1.5, 1), (1.6, 1), (1.7, 1)]))[EVALUATE, "a/x"]
-    assert (four.calls, four.epoch_seconds) == (4, 1.6)
+    assert (four.calls, four.epoch_seconds) == (4, pytest.approx(1.6 + 0.4 / 4)), "what the first took more is shared"
 
 
 def test_all_rows_add_up_to_the_program_and_what_is_in_none_is_a_row() -> None:
@@ -178,3 +178,19 @@ def test_calls_that_go_on_changing_are_not_called_epochs() -> None:
     ]
     row = rows(program([[FIRST]], slower))[EVALUATE, "a/x"]
     assert row.notes == ("not steady: its calls became 1.97 times slower from the first half of them to the second",)
+
+
+def test_where_calls_compile_rows_compare_by_all_of_them() -> None:
+    slow_start = [[9.0, *[0.1] * 2], *[[0.3, 0.1]] * 9]  # as where a compiler's start takes nine seconds
+    steady = [[0.5, 0.1], *[[0.4, 0.1]] * 9]
+    cells = []
+    for backend, fits in (("a/x", slow_start), ("b/y", steady)):
+        one = program(fits, backend=backend)
+        told = {FIT: tuple(structs.replace(fit, first=1) for fit in one.facts.fits[FIT])}
+        cells.append(replace(one, facts=structs.replace(one.facts, fits=told)))
+    found = rows(*cells)
+    for backend in ("a/x", "b/y"):
+        row = found[FIT, backend]
+        assert row.epoch_seconds and row.total_seconds
+        assert row.epoch_seconds == pytest.approx(row.total_seconds / 10, rel=0.05)
+    assert found[FIT, "a/x"].relative_to_fastest == pytest.approx(2.1, rel=0.2)

@@ -181,3 +181,12 @@ def test_turns_that_are_like_the_one_before_count_for_fewer() -> None:
     steady = rounds.TurnTimes(dict.fromkeys(range(20), 1.0), (2.0, 2.0))
     at_random, slowly = (rounds.of_repeat({"x": steady, "y": drifting(one)})["y"] for one in (False, True))
     assert at_random.error and slowly.error and slowly.error > 2 * at_random.error
+
+
+def test_rows_that_are_far_apart_are_told_apart_whatever_disturbs_their_turns() -> None:
+    disturbed = tuple(range(1, 30))
+    found = rows(
+        in_turns("x", 0.001, steady, disturbed_rounds=disturbed),
+        in_turns("y", 0.161, steady, disturbed_rounds=disturbed),
+    )
+    assert found["y"].verdict == SLOWER and found["y"].relative_interval is None

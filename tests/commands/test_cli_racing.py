@@ -15,7 +15,7 @@ from kbench import paths
 from kbench.cells import launcher, turns
 from kbench.cells.turns import Turn, TurnScheduler
 from kbench.machine import peak_rates
-from kbench.session import racing
+from kbench.session import further, racing
 
 STUB = Path(__file__).parent.parent / "faults" / "stub_guest.py"
 # Seconds of a step in each process: x and y differ by too little to be told apart at first.
@@ -172,6 +172,12 @@ def test_a_run_with_a_fixed_number_of_repeats_gets_more_if_that_is_asked_for(rac
     assert short(race) == {}
     assert race("resume", "mine", "--budget", "10m").status == 0
     assert short(race)["y"] > 1
+
+
+def test_a_row_whose_processes_take_long_to_start_has_one_short_one(race: Bench) -> None:
+    race.patch.setattr(further, "LONG_START", -1.0)
+    assert measure(race, "--budget", "1s").status == 0
+    assert short(race) == {"x": 1, "y": 1, "z": 1}
 
 
 def test_where_other_programs_disturb_most_turns_nothing_is_measured_again(race: Bench) -> None:

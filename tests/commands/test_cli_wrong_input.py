@@ -17,6 +17,9 @@ from kbench.values import OK, Outcome
 RUN = ("--backends", "fake", "--examples", "my_example.py", "--profile", "smoke", "--device", "cpu")
 
 
+SCRIPT = ("script", "my_example.py", "--backends", "fake", "--device", "cpu")
+
+
 def check(bench: Bench, arguments: tuple[str, ...], *words: str) -> None:
     """The command is refused in one sentence with these words."""
     before = sorted(bench.folder.rglob("*"))
@@ -75,7 +78,13 @@ OPTIONS = [
     ((*RUN, "--image-data-format", "nchw"), "'nchw' is not one of native, channels_first", "channels_last"),
     (("parity", *RUN[:2], "--threads", "1,2"), "--threads: `parity` takes one value", "`run` takes several"),
     ((*RUN, "--data", "fake"), "invalid choice: 'fake'", "synthetic"),
-    ((*RUN, "--seeds", "random"), "invalid choice: 'random'", "different"),
+    ((*RUN, "--seeds", "random"), "'random' is not same, different or a number from 2 to 1,000"),
+    ((*RUN, "--seeds", "1"), "'1' is not same, different or a number"),
+    ((*RUN, "--seeds", "3", "--repeats", "2"), "--seeds with a number says how often", "leave out --repeats"),
+    ((*SCRIPT, "--variant", "'"), '--variant "\'" is not a list of arguments (No closing quotation)'),
+    ((*SCRIPT, "--variant=--api-key X"), "have a secret", "--pass-env"),
+    ((*SCRIPT, "--variant=--a b", "--variant=--a  b"), "two of them are the same"),
+    ((*SCRIPT, "--compare-lines", "x"), "--compare-lines", "whole number"),
     ((*RUN, "--seeds", "different", "--seed", "4294967295", "--repeats", "2"), "choose a smaller --seed"),
     ((*RUN, "--baseline", "jax"), "--baseline 'jax' is not one of the run's backends", "keras9/fake"),
     ((*RUN, "--baseline", "fakke"), "did you mean fake"),

@@ -135,3 +135,15 @@ def test_the_host_understands_every_event_of_the_description(tmp_path: Path, unk
     assert understood.facts.events_damaged == 0
     assert {name for event in OPEN for name in protocol.EVENTS[event]} <= {*Facts.__struct_fields__, "schema", "pid"}
     assert understood.last == "end" and understood.phases and understood.epochs and understood.facts.parity
+
+
+def test_of_an_error_in_a_traced_function_the_error_itself_is_told() -> None:
+    text = """in user code:
+
+    File "/home/someone/train.py", line 7, in train_step  *
+        return {"loss": self.nothing(x)}
+
+    AttributeError: 'M' object has no attribute 'nothing'
+"""
+    assert protocol.in_a_line(AttributeError(text)) == "AttributeError: 'M' object has no attribute 'nothing'"
+    assert protocol.in_a_line(ValueError("in user code:")) == "ValueError: in user code:"

@@ -51,7 +51,10 @@ def explained(folder: Path, told: Told, disturbed: tuple[int, ...] = (), **parts
 
 def test_a_fallback_is_told_where_a_row_is_slower_than_another_or_alone(tmp_path: Path) -> None:
     slow, fast = (0.02, {"fallbacks": [LOOP]}), (0.01, {"fallbacks": [LOOP]})
-    assert explained(tmp_path / "both", {"keras3/jax": slow, "keras3/torch": fast}) == [f"{ROW} keras3/jax: {LOOP}."]
+    both = explained(tmp_path / "both", {"keras3/jax": slow, "keras3/torch": fast})
+    assert both == [f"{ROW} keras3/torch, {ROW} keras3/jax: {LOOP}."], "both have it"
+    one = explained(tmp_path / "one", {"keras3/jax": slow, "keras3/torch": (0.01, {})})
+    assert one == [f"{ROW} keras3/jax: {LOOP}."]
     assert explained(tmp_path / "alone", {"keras3/torch": fast}) == [f"{ROW} keras3/torch: {LOOP}."]
     assert explained(tmp_path / "none", {"keras3/jax": (0.02, {"fallbacks": []}), "keras3/torch": (0.01, {})}) == []
 
@@ -170,14 +173,17 @@ def inside(layer: float) -> dict[str, Any]:
     }
 
 
-def looked_into(folder: Path, told: Told, layers: dict[str, float]) -> store.RunResults:
+def looked_into(
+    folder: Path, told: Told, layers: dict[str, float], disturbed: tuple[int, ...] = ()
+) -> store.RunResults:
     run = write(folder, "run", told)
     cells = {backend: cell("train.py", backend, epochs=0) for backend in layers}
     part = store.create(run / store.EXPLAIN, plan(cells.values(), task=SCRIPT), PROVENANCE, "inside")
     for backend, seconds in layers.items():
         program = {"event": "program", "seconds": 9.0, "exit_status": 0, "keras": 1, "broken": ""}
-        write_events(part, cells[backend], [inside(seconds), program, {"event": "end", "seconds": 9.0}])
-        store.write_outcome(part, cells[backend], Outcome(OK))
+        found = {**inside(seconds), "turns": [[number, 0] for number in range(1, 8)]}
+        write_events(part, cells[backend], [found, program, {"event": "end", "seconds": 9.0}])
+        store.write_outcome(part, cells[backend], Outcome(OK, disturbed_rounds=disturbed))
     return store.read(run)
 
 
@@ -209,10 +215,30 @@ def test_a_step_of_another_batch_size_makes_none_slow(tmp_path: Path) -> None:
     assert causes.sentences(run, [*rows, smaller]) == []
 
 
-def test_no_layer_is_named_where_times_could_not_be_compared_unless_they_are_far_apart(tmp_path: Path) -> None:
-    for seconds, named in ((0.02, False), (0.05, True)):
+def test_no_layer_is_named_where_times_could_not_be_compared(tmp_path: Path) -> None:
+    for seconds in (0.02, 0.05):
         told: Told = {"keras3/jax": ([0.3, 0.01], {}), "keras3/torch": ([0.3, seconds], {})}  # an epoch is too few
-        run = looked_into(tmp_path / str(named), told, {"keras3/jax": 0.005, "keras3/torch": seconds - 0.005})
-        (said,) = causes.sentences(run, summarised(run))
-        assert ("norm (Norm) +" in said) == named
-        assert named or said == f"No layer is named where times could not be compared: {ROW} keras3/torch."
+        run = looked_into(tmp_path / str(seconds), told, {"keras3/jax": 0.005, "keras3/torch": seconds - 0.005})
+        said = causes.sentences(run, summarised(run))
+        assert said == [f"No layer is named where times could not be compared: {ROW} keras3/torch."]
+
+
+def test_parts_timed_while_other_programs_ran_explain_nothing(tmp_path: Path) -> None:
+    told: Told = {"keras3/jax": (0.01, {}), "keras3/torch": (0.03, {})}
+    layers = {"keras3/jax": 0.005, "keras3/torch": 0.025}
+    few = looked_into(tmp_path / "few", told, layers, disturbed=(3,))
+    (said,) = causes.sentences(few, summarised(few))
+    assert "norm (Norm) +20.0 ms (" in said, "six of seven rounds are left"
+    most = looked_into(tmp_path / "most", told, layers, disturbed=(3, 4, 5))
+    assert causes.sentences(most, summarised(most)) == [
+        "Not timed on keras3/jax, keras3/torch: other programs used the processor while its layers were timed."
+    ]
+
+
+def test_a_step_that_was_slower_while_its_parts_were_timed_is_not_explained(tmp_path: Path) -> None:
+    told: Told = {"keras3/jax": (0.01, {}), "keras3/torch": (0.03, {})}
+    run = looked_into(tmp_path, told, {"keras3/jax": 0.005, "keras3/torch": 0.090})
+    assert causes.sentences(run, summarised(run)) == [
+        f"{ROW} keras3/torch: could not be explained, because a step on keras3/torch took 93.0 ms while its parts "
+        "were timed, and 30.0 ms before."
+    ]

@@ -178,3 +178,15 @@ def test_the_point_of_a_label_is_the_same_in_whatever_order_of_settings(
             for name, value in chosen.items()
         },
     }
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [("--mask", "--mask"), ("--mixed  mixed_float16", "--mixed_mixed_float16"), ("--a=1 'b c+d@e'", "--a=1_b_c_d_e")],
+)
+def test_a_program_s_further_arguments_are_part_of_the_row_s_name(given: str, named: str) -> None:
+    assert variants.named_arguments(given) == named
+    known = backends.load_all(paths.project_folder("backends"))["keras3/jax"]
+    made = variants.parse_name(f"keras3/jax+args={named}", known)
+    assert made.arguments == named and made.name == f"keras3/jax+args={named}"
+    assert axes.of_name(made.name)["args"] == named and axes.of_name(made.name)["backend"] == "keras3/jax"

@@ -12,6 +12,7 @@ import time
 from typing import Any, Dict, Iterator
 
 SCHEMA = 1
+IN_TRACED = "in user code:"  # how TensorFlow begins an error in a function that it traces
 
 # Event -> its fields -> their type. A "?" after the type: the field may be absent or, if it is no list, null.
 EVENTS = {
@@ -66,6 +67,7 @@ EVENTS = {
     "returned": {
         "site": "text", "trained": "integer?", "weights": "list?", "scores": "object?", "inputs": "object?",
         "outputs": "list?", "scales": "list?", "norms": "list?", "random": "integer?",
+        "on_batch_seconds": "number?", "beside_fit": "object?",
     },
     "program": {"seconds": "number", "exit_status": "integer", "keras": "integer", "broken": "text"},
     "parity": {
@@ -73,7 +75,7 @@ EVENTS = {
         "unknown": "text?", "reference_loss": "number?", "optimizer": "text?",
         "site": "text?", "carried": "integer?", "notes": "list?", "described": "object?", "refused": "text?",
     },
-    "inside": {"site": "text", "parts": "list", "missing": "list"},
+    "inside": {"site": "text", "parts": "list", "missing": "list", "turns": "list?"},
     "traced": {"steps": "integer", "file": "text", "operations": "list", "functions": "list", "missing": "list"},
     "libraries": {
         "libraries": "list", "framework_threads": "object", "numpy_blas": "text", "frameworks": "list",
@@ -93,8 +95,13 @@ class Refused(Exception):
 
 
 def in_a_line(error: BaseException) -> str:
-    """An error's type and the first line of its message, and the line in bold that Keras puts below."""
+    """An error's type and the first line of its message, and the line in bold that Keras puts below; of an error in a
+    function that TensorFlow traces, which has its trace first, the error itself.
+    """
     text = str(error).strip()
+    itself = re.findall(r"^\s*(\w*(?:Error|Exception): .+)$", text, re.MULTILINE) if IN_TRACED in text else []
+    if itself:
+        return str(itself[-1])
     first = (text.splitlines() or ["no message"])[0]
     bold = re.search(r"\x1b\[1m(.+?)(\x1b|\n)", text)
     more = " " + bold.group(1) if bold and bold.group(1) not in first else ""

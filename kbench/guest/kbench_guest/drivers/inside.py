@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kbench_guest.protocol import Events
 
 LEAST_ROUNDS, MOST_ROUNDS = 7, 30
-SECONDS = 10.0  # after which no round is begun that is not one of the least
+SECONDS = 5.0  # after which no round is begun that is not one of the least
 A_TIME = 0.002  # seconds for which a short part is computed again and again in a round
 MOST_TIMES = 20
 STEPS = 8  # of a fit; its first one is not timed
@@ -115,6 +115,7 @@ def _time_layers(framework: "KerasModels", model: Any, batch: Any, fit: Fit, eve
     timers.append((FIT, "", "", fit.seconds))
     taken: List[List[float]] = [[] for _ in timers]
     turns, drawn = TurnClient(0), random.Random(0)
+    taken_in: List[List[int]] = []  # (round, again) of the turn of each round of parts
     began = time.perf_counter() - held_seconds()
     for number in range(MOST_ROUNDS):
         if number >= LEAST_ROUNDS and time.perf_counter() - held_seconds() - began > SECONDS:
@@ -122,6 +123,7 @@ def _time_layers(framework: "KerasModels", model: Any, batch: Any, fit: Fit, eve
         if turns and turns.is_over():
             turns.yield_turn()
             fit.seconds()  # what comes first after a pause is slower
+        taken_in.append(list(turns.turn))
         order = list(range(len(timers)))
         drawn.shuffle(order)
         for place in order:
@@ -130,7 +132,7 @@ def _time_layers(framework: "KerasModels", model: Any, batch: Any, fit: Fit, eve
         {"kind": kind, "name": name, "class": of_class, "seconds": [float(f"{one:.4g}") for one in seconds]}
         for (kind, name, of_class, _), seconds in zip(timers, taken)
     ]
-    events.write("inside", site=site, parts=found, missing=missing)
+    events.write("inside", site=site, parts=found, missing=missing, turns=taken_in if turns else [])
 
 
 def _timer(framework: "KerasModels", model: Any, run: Callable[[], Any]) -> Callable[[], float]:

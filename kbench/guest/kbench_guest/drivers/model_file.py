@@ -115,7 +115,7 @@ def check_settings(framework: "Framework", model: Any, spec: Dict[str, Any], eve
     if spec["jit"] and held["jit"] != spec["jit"]:
         raise Refused("mismatch", f"jit_compile is {held['jit']}, but {spec['jit']} was asked for")
     dtype = spec["policy"].replace("mixed_", "")
-    if dtype and dtype not in held["computes_in"]:
+    if dtype and held["computes_in"] and dtype not in held["computes_in"]:
         raise Refused("mismatch", f"its layers compute in {' and '.join(held['computes_in'])}, not in {dtype}")
 
 

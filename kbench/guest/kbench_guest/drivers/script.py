@@ -36,6 +36,7 @@ class Script:
         self._missing = ""  # the first thing that it uses of a TensorFlow that this backend lacks
         self._asked: Optional[str] = None  # the KERAS_BACKEND that it sets itself
         self._remarks: List[str] = []  # on the data that it got
+        self._random: List[Tuple[Any, Any]] = []  # states of Python's and numpy's numbers, before imports under way
         self._reported = False
 
     def run(self) -> int:
@@ -47,6 +48,7 @@ class Script:
         self._watch_imports()
         self._choose_for_children()
         random.seed(self._spec["seed"])
+        self._shift(random, "seed")
         self._leave, os._exit = os._exit, self._exit
         secret = os.environ.pop("KBENCH_ARGUMENTS", "")  # where the spec, which is kept, has them masked
         arguments = json.loads(secret) if secret else self._program["arguments"]
@@ -68,9 +70,13 @@ class Script:
         modules: Dict[str, Tuple[Any, Any]] = {
             legacy_keras.package(): (self._before_keras, self._after_keras),
             "numpy": (None, self._after_numpy),
+            "jax": (self._hold_random, self._put_random_back),
         }
+        if legacy_keras.PACKAGE not in modules:
+            modules[legacy_keras.PACKAGE] = None, self._after_other_keras
         sys.meta_path.insert(0, Watched(modules))
-        absent, old = not is_there("tensorflow"), not is_there("keras", "src")
+        # By its own name: to look for `keras` would import tf_keras before the program does.
+        absent, old = not is_there("tensorflow"), not is_there(legacy_keras.package(), "src")
         if old or absent:  # TensorFlow 1 has a Keras of its own, which is not the one that is measured
             KerasOfTensorFlow(self._files, absent, self._lacks, self._seed)
 
@@ -84,8 +90,26 @@ class Script:
 
     def _after_numpy(self, module: Any) -> None:
         module.random.seed(self._spec["seed"])
+        self._shift(module.random, "seed")
+
+    def _hold_random(self) -> None:
+        """JAX draws numbers when it is imported: the program's data would depend on the backend."""
+        numpy = sys.modules.get("numpy")
+        self._random.append((random.getstate(), numpy.random.get_state() if numpy else None))
+
+    def _put_random_back(self, _module: Any) -> None:
+        held = self._random.pop()
+        random.setstate(held[0])
+        if held[1] is not None:
+            sys.modules["numpy"].random.set_state(held[1])
+        elif "numpy" in sys.modules:
+            self._after_numpy(sys.modules["numpy"])
+
+    def _after_other_keras(self, _module: Any) -> None:
+        self._remark(f"{in_words(*self._files.line())} also imports {legacy_keras.PACKAGE}, which is not observed")
 
     def _before_keras(self) -> None:
+        self._hold_random()
         self._asked = os.environ.pop("KERAS_BACKEND", None)
         os.environ["KERAS_HOME"] = self._home
         self._importing = time.perf_counter()
@@ -96,7 +120,7 @@ class Script:
             os.environ["KERAS_BACKEND"] = self._asked
         from kbench_guest import frameworks, process
         from kbench_guest.drivers.model_file import check_loaded
-        from kbench_guest.observing import downloads
+        from kbench_guest.observing import downloads, row_settings
         from kbench_guest.observing.calls import Calls
 
         observed = os.getpid() == self._pid
@@ -107,13 +131,18 @@ class Script:
         self._framework.prepare()
         if observed:
             check_loaded(self._spec, self._framework.versions(), self._events)
+        self._put_random_back(module)
         self._seed(self._spec["seed"])
+        self._shift(getattr(module, "utils", None), "set_random_seed")
         downloads.share(module, self._program["downloads"], self._program["files"], self._remark)
         if self._program["shims"]:
             self._shims = shims.Shims(module)
             self._shims.install()
+        if self._spec["policy"]:
+            self._framework.set_policy(self._spec["policy"])
         if not observed:  # a child of the program
             return
+        row_settings.watch(module.models.Model, self._framework, self._spec, self._events)
         if self._spec["parity"]:
             from kbench_guest.drivers.script_parity import FirstModel
 
@@ -136,6 +165,23 @@ class Script:
         self._framework.seed(number)
         random.setstate(held[0])
         numpy.random.set_state(held[1])
+
+    def _shift(self, owner: Any, name: str) -> None:
+        """Let the program's own seed be another one in each repeat, where the repeats have seeds of their own."""
+        original = getattr(owner, name, None)
+        if not self._program.get("shift_seeds") or original is None or hasattr(original, "shifted"):
+            return
+
+        def seed(*args: Any, **kwargs: Any) -> Any:
+            if self._files.is_own(sys._getframe(1).f_code.co_filename):
+                args = tuple(one + self._spec["seed"] if isinstance(one, int) else one for one in args)
+                kwargs = {
+                    key: one + self._spec["seed"] if isinstance(one, int) else one for key, one in kwargs.items()
+                }
+            return original(*args, **kwargs)
+
+        seed.shifted = True  # type: ignore[attr-defined]
+        setattr(owner, name, seed)
 
     def _remark(self, text: str) -> None:
         if text not in self._remarks:

@@ -29,7 +29,7 @@ class TensorFlow2(keras3.TensorFlow2):
 
     def settings_of_model(self, model: Any) -> Dict[str, Any]:
         found = {layer.compute_dtype for layer in every_layer(model)}
-        return {"jit": "on" if model._jit_compile else "off", "computes_in": sorted(found)}
+        return {"jit": "on" if getattr(model, "_jit_compile", None) else "off", "computes_in": sorted(found)}
 
     def held_rate(self, config: Dict[str, Any]) -> Tuple[Any, Any]:
         # How it updates, which Keras 3 leaves to the model.

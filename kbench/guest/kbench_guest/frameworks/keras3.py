@@ -293,8 +293,11 @@ class JAX(AnyBackend):
         return "cpu" if platforms == {"cpu"} else "gpu"
 
     def wait(self, model: Any, outputs: Any = None) -> None:
-        # During fit, only the outputs have the current weights.
-        self.module.block_until_ready([weight.value for weight in model.weights] if outputs is None else outputs)
+        # During fit, only the outputs have the current weights. What a later step, as of a validation, has taken over
+        # cannot be waited for: it is deleted, and was done when that step began.
+        waited = [weight.value for weight in model.weights] if outputs is None else outputs
+        arrays = self.module.tree_util.tree_leaves(waited)
+        self.module.block_until_ready([one for one in arrays if not getattr(one, "is_deleted", bool)()])
 
     def pending(self, outputs: Any) -> Optional[Pending]:
         results, _ = outputs  # the state is handed on to the next step and can be waited for no more

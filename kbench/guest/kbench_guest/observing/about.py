@@ -19,7 +19,7 @@ HASHED_BYTES = 1 << 24  # of each array, from the front
 def model(framework: "KerasModels", made: Any) -> Dict[str, Any]:
     """{parameters, layers, dtypes, fallbacks, optimizer, loss} as far as they are known; `notes` say what is not."""
     asked = [
-        ("parameters", lambda: int(made.count_params())),
+        ("parameters", lambda: _parameters(framework, made)),
         ("layers", lambda: framework.describe(made)),
         ("dtypes", lambda: fingerprint.dtypes(framework, made)),
         ("fallbacks", lambda: framework.fallbacks(made)),
@@ -39,6 +39,16 @@ def model(framework: "KerasModels", made: Any) -> Dict[str, Any]:
         found["run_eagerly"] = True
     found["weights"] = "its own"
     return dict(found, notes=notes) if notes else found
+
+
+def _parameters(framework: "KerasModels", made: Any) -> int:
+    """How many numbers its weights have. Keras does not count those of a model of which only the layers are built."""
+    try:
+        return int(made.count_params())
+    except ValueError:
+        if not made.weights:
+            raise
+        return int(sum(np.prod(framework.shape_of(weight)) for weight in made.weights))
 
 
 def has_all_weights(made: Any) -> bool:
@@ -156,4 +166,6 @@ def _name(loss: Any) -> str:
         return ", ".join(f"{name}: {_name(loss[name])}" for name in sorted(loss))
     if isinstance(loss, (list, tuple)):
         return ", ".join(_name(one) for one in loss)
+    if loss is None:
+        return "none"
     return loss if isinstance(loss, str) else getattr(loss, "__name__", type(loss).__name__)

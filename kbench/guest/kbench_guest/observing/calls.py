@@ -16,8 +16,10 @@ import numpy as np
 from kbench_guest import process
 from kbench_guest.clock import StepClock
 from kbench_guest.observing import about, changes, cost, cutting
+from kbench_guest.observing.afterwards import Afterwards
 from kbench_guest.observing.fits import Fit, as_scores
-from kbench_guest.observing.methods import CALL, FITS, RUNS, SCORES, TRAINS
+from kbench_guest.observing.loops import Loops
+from kbench_guest.observing.methods import CALL, EVALUATES, FITS, IN_LOOPS, PREDICTS, RUNS, SCORES, TRAINS
 from kbench_guest.observing.returned import Returned, scores
 from kbench_guest.observing.wrapping import by_name, given_to, in_main_thread, site_name, wrap_methods
 from kbench_guest.proof import weights
@@ -46,6 +48,7 @@ class Site:
         self.models: Any = weakref.WeakSet()
         self.calls: List[float] = []  # seconds of those not reported yet
         self.turn: Any = None  # in which the first of these was
+        self.count = 0  # of all calls
         self.samples = 0
         self.scores: Dict[str, float] = {}  # of the last call
         self.reported = 0.0  # when
@@ -71,9 +74,11 @@ class Calls:
         self._seeded = False
         self._failed = False
         self._unseen = False  # whether it was said that steps are not seen
+        self._uncut = False  # whether it was said that --max-steps does not cut a loop
         self._cut = ""  # what --max-steps has cut of the call that runs
         self.broken = ""  # the site whose call raised last
         self.returned = Returned(framework, events, self.guarded)
+        self._afterwards = Afterwards(framework, events, self.guarded)
 
     def watch(self, model_class: Any) -> None:
         """Wrap the methods of Keras's Model, and those that its subclasses override."""
@@ -83,6 +88,7 @@ class Calls:
         wrap_methods(model_class, TRAINS + RUNS, self._wrapped)
         if self.framework.eager:
             model_class.__call__ = self._wrapped(CALL, model_class.__call__)
+            Loops(self, self.framework, self._files).watch()
         if self.program["max_steps"]:
             cutting.watch(model_class, self.program["max_steps"], self)
 
@@ -108,7 +114,7 @@ class Calls:
                 found = original(model, *args, **kwargs)
                 return found
             except BaseException:
-                self.broken = self._site(method).name
+                self.broken = self.site(method).name
                 raise
             finally:
                 self.guarded(end, found)
@@ -127,7 +133,12 @@ class Calls:
                 text = f"not all of its calls could be observed ({type(error).__name__}: {error})"
                 self._events.write("note", text=text)
 
-    def _site(self, method: str) -> Site:
+    def inside(self) -> bool:
+        """Whether an observed call is under way, or this is no process to observe."""
+        return self._inside or not in_main_thread(self._pid)
+
+    def site(self, method: str) -> Site:
+        """That of the innermost line of the program."""
         name = site_name(method, self._files)
         return self._sites.setdefault(name, Site(name))
 
@@ -140,8 +151,8 @@ class Calls:
         named = by_name(original, args, kwargs)
         if named is None:
             return None  # the method itself says what is wrong
-        site = self._site(method)
-        cold = self._passed_on(site)
+        site = self.site(method)
+        cold = self.passed_on(site)
         facts = about.training(named, hashed=not site.described)
         if self.program["variant"] == "same-batch":
             batch = changes.repeat_first(method, named)
@@ -167,10 +178,11 @@ class Calls:
                 site.fit_seconds = seconds
                 fit.write_call(seconds, cold, turn, self._turns)
                 self.returned.trains(model)
+                self._afterwards.fit_ended(site.name, model, named, found)
 
         return (), named, end
 
-    def _passed_on(self, site: Site) -> bool:
+    def passed_on(self, site: Site) -> bool:
         """Let others have their turn if this one is over: at the start of a call. Whether it was."""
         if not (self._turns and site.epochs and self._turns.is_over()):
             return False
@@ -237,8 +249,8 @@ class Calls:
         """As _begin_fit, for a call of another method."""
         if method == CALL and not (args and has_numbers(args[0])):
             return None
-        site = self._site(method)
-        self._passed_on(site)
+        site = self.site(method)
+        self.passed_on(site)
         x = args[0] if args else kwargs.get("x")
         samples = int(x.shape[0]) if method == CALL and len(x.shape) else about.rows(x)
         start = cost.now()
@@ -254,6 +266,10 @@ class Calls:
                 elif found is not None:
                     given = functools.partial(given_to, original, args, kwargs)
                     self.returned.keep(site.name, method, model, given, found)
+                    if method in EVALUATES:
+                        self._afterwards.evaluate_ended(site.name, model, given(), scores(model, found))
+                    elif method in PREDICTS:
+                        self._afterwards.predict_ended(site.name, model, x)
 
         return args, kwargs, end
 
@@ -265,10 +281,22 @@ class Calls:
         site.turn = site.turn if site.calls else self._turns.turn
         site.scores = its_scores
         site.calls.append(seconds)
+        site.count += 1
         site.samples += samples
         self.describe(site, model, {})
         if first or time.perf_counter() - site.reported > REPORT_SECONDS:
             self._write_calls(site, first)
+
+    def end_step(self, site: Site, seconds: float, parameters: int) -> None:
+        """A step of a loop of the program's own has ended, which updates so many parameters."""
+        if not site.described:
+            site.described = True
+            self._events.write("site", site=site.name, task="train", facts={"parameters": parameters})
+        site.turn = site.turn if site.calls else self._turns.turn
+        site.calls.append(seconds)
+        site.count += 1
+        if time.perf_counter() - site.reported > REPORT_SECONDS:
+            self._write_calls(site)
 
     def _write_calls(self, site: Site, first: bool = False) -> None:
         """Write the calls not reported yet, in up to REPORTED_AT_ONCE equal parts."""
@@ -288,9 +316,18 @@ class Calls:
         """The program has ended well: compute what its calls have not returned."""
         self._inside = True  # nothing is measured any more
         self.returned.finish()
+        self._afterwards.finish({site.name: site.count for site in self._sites.values()})
 
     def flush(self) -> None:
         """Write what was not reported yet."""
+        most = self.program["max_steps"] or 0
+        loops = [
+            one.name for one in self._sites.values() if one.name.split(",")[0] in IN_LOOPS and 0 < most < one.count
+        ]
+        if loops and not self._uncut:
+            self._uncut = True
+            text = f"--max-steps cuts no loop of its own: {' and '.join(loops)}"
+            self._events.write("note", text=text)
         for site in list(self._sites.values()):
             self._write_calls(site)
 

@@ -68,9 +68,16 @@ def reason_of(
         message += _installs([package, *_absent(files, program)], program)
     elif isinstance(error, ImportError) and PIP.search(message):
         message += _installs([PIP.search(message).group(1)], program)
-    elif not program["shims"] and shims.SERVED.search(message):
+    elif isinstance(error, ImportError) and _absent_in(message):
+        message += _installs(_absent_in(message), program)
+    elif not program["shims"] and not isinstance(error, OSError) and shims.SERVED.search(message):
         message += "; --shims may serve it"
     return dict(found, message=message)
+
+
+def _absent_in(message: str) -> List[str]:
+    """The packages that are not there and that Keras or another package says it lacks."""
+    return [one for one in INSTALLED_AS if re.search(rf"\b{one}\b", message) and not is_there(one)]
 
 
 def _installs(packages: List[str], program: Dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ SERVED = re.compile(
     r"\b(lr|decay|nb_epoch|np_utils|(fit|evaluate|predict)_generator|CuDNN(LSTM|GRU)|learning_rate|jit_compile"
     r"|steps_per_execution|set_random_seed|ImageDataGenerator|predict_(classes|proba)|mse"
     r"|keras\.(ops|engine|layers\.\w+|utils\.\w+_utils|preprocessing\.\w+))\b|'ops'"
-    r"|(val_|\b)acc|batch_input_shape|period|weights|module '(keras\.(backend|optimizers)|numpy)' has no"
+    r"|\b((val_)?acc|batch_input_shape)\b|'(period|weights)'|module '(keras\.(backend|optimizers)|numpy)' has no"
     r"|'Input'"
 )
 OLD_MODULES = (

@@ -1,0 +1,39 @@
+"""What was tried out when a program had ended, in words: see kbench_guest/observing/afterwards.py."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from kbench.axes import RowKey
+from kbench.reported import BesideFit
+from kbench.summary import Summary
+from kbench.text import significant
+from kbench.values import OK, Measured
+
+CHEAPER = 2.0  # times faster: predict_on_batch is named
+EXPLAINS = 0.5  # of the difference between fit and evaluate: the mode is why
+
+
+def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
+    """The rows, with what was found of them."""
+    found: dict[RowKey, str] = {}
+    times = {row.key: row.epoch_seconds for row in rows}
+    for one in measured:
+        told, key = one.facts.call, one.cell.key
+        if one.outcome.status != OK or told is None or key in found:
+            continue
+        seconds, usual = told.on_batch_seconds, times.get(key)
+        if told.beside_fit is not None:
+            found[key] = _disagreement(told.beside_fit)
+        elif seconds and usual and usual > CHEAPER * seconds:
+            found[key] = f"predict_on_batch takes {significant(seconds)} s for the same samples"
+    return [replace(row, afterwards=found[row.key]) if row.key in found else row for row in rows]
+
+
+def _disagreement(told: BesideFit) -> str:
+    text = f"accuracy is {told.evaluate:.3g} here and {told.fit:.3g} in {told.site}, on the same data"
+    if abs(told.training - told.inference) >= EXPLAINS * abs(told.fit - told.evaluate):
+        modes = f"{told.training:.3g} in training mode and {told.inference:.3g} in inference mode"
+        return f"{text}: the trained model gives {modes}, by {' and '.join(told.layers) or 'a layer of its own'}"
+    return f"{text}; not by the mode: the trained model gives {told.training:.3g} in training mode, too"

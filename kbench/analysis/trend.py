@@ -1,0 +1,38 @@
+"""Whether a number grows with every epoch or call, all along: not only at first, and not in a single jump."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from statistics import median
+
+LEAST = 6  # values: all larger than those before by chance in one of 720 orders
+PARTS = 3  # each grows by EVEN of its share
+EVEN = 0.5
+LASTING = 0.65  # the last part grows so fast, compared with the first
+STEADY = 0.9  # of all pairs of values, how many have a larger later one
+MOST = 400  # that are compared
+
+Values = Sequence[tuple[float, float]]  # (number of the epoch or call, value), in their order
+
+
+def growing(values: Values, whole: float) -> float | None:
+    """The growth from one to the next, if they grow by at least `whole` from the first to the last; else None."""
+    if len(values) < 2 or values[-1][0] <= values[0][0]:
+        return None
+    held = [*values[:: -(-len(values) // MOST)]]
+    pairs = list(itertools.combinations(held, 2))
+    slope = _slope(held)
+    grown = sum(two[1] > one[1] for one, two in pairs)
+    if slope * (held[-1][0] - held[0][0]) < whole or grown < STEADY * len(pairs):
+        return None
+    parts = min(PARTS, len(held) - 1)
+    cuts = [round(part * (len(held) - 1) / parts) for part in range(parts + 1)]
+    rates = [_slope(held[one : two + 1]) for one, two in itertools.pairwise(cuts)]
+    return slope if min(rates) >= EVEN * slope and rates[-1] >= LASTING * rates[0] else None
+
+
+def _slope(held: Values) -> float:
+    """The median slope between two values (Theil 1950; Sen 1968)."""
+    pairs = itertools.combinations(held, 2)
+    return median((two[1] - one[1]) / (two[0] - one[0]) for one, two in pairs if two[0] > one[0])

@@ -1,0 +1,80 @@
+"""The options of `script`, and those on a user's program that other commands share with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args, get_type_hints
+
+from kbench.cli.option_types import packages, whole, wholes
+from kbench.planning.request import Request, Script
+
+SCRIPT: Mapping[str, Mapping[str, Any]] = {
+    "file": {
+        "nargs": "?",
+        "metavar": "FILE",
+        "help": "a Keras program: FILE.py, FILE.ipynb, or a folder with a __main__.py; its own arguments follow --",
+    },
+    "-m": {
+        "dest": "module",
+        "metavar": "MODULE",
+        "help": "instead of a file: a module or package below the current folder, as `python -m MODULE` runs it",
+    },
+    "--script": {
+        "dest": "file",
+        "metavar": "FILE",
+        "help": "compare the first model that this program trains, instead of examples: FILE or -m MODULE, as for "
+        "`script`; its own arguments follow --",
+    },
+    "--init of a script": {
+        "choices": get_args(get_type_hints(Request)["init"]),
+        "default": "backend",
+        "help": "initial weights: each backend's own (default), or seeded: the first model trained starts with the "
+        "same weights on every backend",
+    },
+    "--variant": {
+        "action": "append",
+        "default": [],
+        "dest": "variants",
+        "metavar": "ARGUMENTS",
+        "help": "also run the program with these further arguments, as rows of their own, compared with those "
+        "without: --variant=--mask, --variant='--units 64'; may be repeated",
+    },
+    "--compare-lines": {
+        "type": wholes(1, 10**9),
+        "default": (),
+        "metavar": "LIST",
+        "help": "lines of the program that call a model, such as 12,20: which of them is faster, on each backend",
+    },
+    "--workdir": {
+        "choices": get_args(get_type_hints(Script)["workdir"]),
+        "default": Script.workdir,
+        "help": "copy: each cell runs in a fresh copy of the script's folder (default); same: in the folder itself",
+    },
+    "--keep-files": {"action": "store_true", "help": "keep these copies, with the files that the script wrote"},
+    "--with": {
+        "dest": "packages",
+        "type": packages,
+        "default": (),
+        "metavar": "LIST",
+        "help": "further packages to install, such as pandas,scikit-learn; those of its `# /// script` block (PEP "
+        "723) are installed anyway",
+    },
+    "--with of resume": {
+        "dest": "packages",
+        "type": packages,
+        "default": (),
+        "metavar": "LIST",
+        "help": "packages of a script whose addresses have passwords, which are not kept; arguments with secrets "
+        "follow --",
+    },
+    "--shims": {
+        "action": "store_true",
+        "help": "also accept names of the other Keras generation, such as lr, fit_generator, np_utils, learning_rate",
+    },
+    "--max-epochs": {"type": whole(1, 10**9), "metavar": "N", "help": "stop each fit after N epochs"},
+    "--max-steps": {
+        "type": whole(1, 10**9),
+        "metavar": "N",
+        "help": "cut each epoch, validation, evaluation and prediction to N steps",
+    },
+}

@@ -1,0 +1,42 @@
+"""Whether final scores are worse on one backend than on another, over several seeds: in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kbench.summary import Summary
+from kbench.text import significant
+from kbench.values import BesideBest, Interval
+
+POINTS = 1.0  # of an accuracy, in per cent; and
+RELATIVE = 0.01  # of a loss: a row whose score is not worse by more than this is no worse
+
+
+def sentences(rows: Sequence[Summary]) -> list[str]:
+    """One sentence on the rows of an example; none where they were not trained with several seeds."""
+    known = [(row, row.score) for row in rows if row.score]
+    if not known:
+        return []
+    _, first = known[0]
+    best = next(score.mean for row, score in known if row.backend == score.best)
+    others = [f"{row.backend} is {_how(score, best)}" for row, score in known if row.backend != score.best]
+    words = f"{first.name} over {first.seeds} seeds is best on {first.best}: {significant(best, 4)}"
+    return [f"{words[:1].upper()}{words[1:]}; {'; '.join(others)}."]
+
+
+def _how(score: BesideBest, best: float) -> str:
+    low, high = score.difference.low, score.difference.high
+    of_loss = score.name.endswith("loss")
+    worse = Interval(low, high) if of_loss else Interval(-high, -low)
+    scale, unit, most = (1.0, "", RELATIVE * abs(best)) if of_loss else (100.0, " points", POINTS / 100)
+    word = "higher" if of_loss else "lower"
+    if worse.low > 0:
+        middle = scale * (worse.low + worse.high) / 2
+        ends = f"{significant(scale * worse.low, 2)} to {significant(scale * worse.high, 2)}"
+        return f"{word} by {significant(middle, 2)}{unit} ({ends})"
+    ends = f"{_signed(scale * low)} to {_signed(scale * high)}{unit}"
+    return f"no {word} ({ends})" if worse.high <= most else f"not shown to be {word} ({ends}; more seeds tell)"
+
+
+def _signed(value: float) -> str:
+    return f"{'+' if value > 0 else ''}{significant(value, 2)}"
