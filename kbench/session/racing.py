@@ -19,7 +19,7 @@ from kbench.planning.tasks import CellTask
 from kbench.session import further
 from kbench.store import RunResults
 from kbench.summary import Summary
-from kbench.values import Measured
+from kbench.values import SCRIPT, Measured
 
 TRIES = 2
 MOST_REPEATS = intervals.INTERIM_ANALYSES  # of a cell
@@ -110,8 +110,8 @@ def spent(there: RunResults) -> float:
 
 
 def disturbed(there: RunResults, ranking: Point, fresh: Collection[str]) -> bool:
-    """Whether other programs disturbed most turns of the last short processes of a ranking among the `fresh` cells, or
-    of the last TRIES whole ones: another would be no better. What disturbed an earlier session may have ended.
+    """Whether other programs disturbed most turns of the last repeat in a ranking among the `fresh` cells, or of the
+    last TRIES of a program: another would be no better. What disturbed an earlier session may have ended.
     """
     ranking = _of_cells(ranking)
     cells = (*there.measured, *there.short)
@@ -121,7 +121,7 @@ def disturbed(there: RunResults, ranking: Point, fresh: Collection[str]) -> bool
             by_repeat.setdefault(one.cell.repeat, []).append(one)
     if not by_repeat:
         return False
-    tries = 1 if by_repeat[max(by_repeat)][0].cell.timing else TRIES
+    tries = TRIES if by_repeat[max(by_repeat)][0].cell.profile == SCRIPT else 1
     last = [disturbed_turns(by_repeat[repeat]) for repeat in sorted(by_repeat)[-tries:]]
     return len(last) == tries and all(2 * sum(turns) > len(turns) for turns in last)
 

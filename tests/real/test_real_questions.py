@@ -133,7 +133,9 @@ def step(state, x, y):
     (value, others), grads = gradient(trained, others, x, y)
     trained, of_optimizer = optimizer.stateless_apply(of_optimizer, grads, trained)
     return value, (trained, others, of_optimizer)
-state = model.trainable_variables, model.non_trainable_variables, optimizer.variables
+state = tuple([one.value for one in each] for each in (
+    model.trainable_variables, model.non_trainable_variables, optimizer.variables,
+))
 for epoch in range(4):
     for start in range(0, 320, 10):
         value, state = step(state, x[start:start + 10], y[start:start + 10])

@@ -41,13 +41,13 @@ class Loops:
         of_keras3 = hasattr(optimizers.Optimizer, "apply")
         wrap_methods(optimizers.Optimizer, ("apply" if of_keras3 else "apply_gradients",), self._wrapped)
         modules: Dict[str, Any] = dict(sys.modules)
-        tensorflow, jax, torch = (modules.get(name) for name in ("tensorflow", "jax", "torch"))
+        tensorflow, jax = modules.get("tensorflow"), modules.get("jax")
         if hasattr(tensorflow, "function"):
             function: Any = type(tensorflow.function(lambda: None))
             function.__call__ = self._compiled_call(function.__call__)
         if hasattr(jax, "jit"):
             jax.jit = self._jit(jax.jit)
-        hook = getattr(getattr(torch, "optim", None), "optimizer", None)
+        hook = modules.get("torch.optim.optimizer")
         if hasattr(hook, "register_optimizer_step_post_hook"):
             hook.register_optimizer_step_post_hook(self._of_torch)
 
