@@ -144,6 +144,8 @@ class Summary:
     # of the call's outputs from those of other backends, in the largest number of an output; None unless all agree
     outputs_apart: float | None = field(default=None, metadata=column())
     afterwards: str = field(default="", metadata=column())  # what was found out when the program had ended
+    # of predict_on_batch with the samples of a predict in a loop, where it takes much less
+    on_batch_seconds: float | None = field(default=None, metadata=column())
     score: BesideBest | None = field(default=None, metadata=column())  # where it was trained with several seeds
     # seconds of its second and its last epoch or call, where each takes longer than those before; (): they do not
     time_growth: tuple[float, ...] | None = field(default=None, metadata=column())

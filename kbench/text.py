@@ -50,6 +50,12 @@ def at_blanks(text: str, width: int, indent: str = "") -> str:
     return lines.replace("\xa0", " ")
 
 
+def listed(names: Iterable[str]) -> str:
+    """Each name once, as in `a, b and c`."""
+    *most, last = list(dict.fromkeys(names)) or [""]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
 def short_names(backends: Iterable[str]) -> dict[str, str]:
     """Each backend by its name without the generation, if no other of them is called so."""
     shorter = {one: bare(one) or one for one in backends}

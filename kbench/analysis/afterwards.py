@@ -8,7 +8,6 @@ from dataclasses import replace
 from kbench.axes import RowKey
 from kbench.reported import BesideFit
 from kbench.summary import Summary
-from kbench.text import significant
 from kbench.values import OK, Measured
 
 CHEAPER = 2.0  # times faster: predict_on_batch is named
@@ -18,6 +17,7 @@ EXPLAINS = 0.5  # of the difference between fit and evaluate: the mode is why
 def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
     """The rows, with what was found of them."""
     found: dict[RowKey, str] = {}
+    on_batch: dict[RowKey, float] = {}
     times = {row.key: row.epoch_seconds for row in rows}
     for one in measured:
         told, key = one.facts.call, one.cell.key
@@ -27,8 +27,8 @@ def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary
         if told.beside_fit is not None:
             found[key] = _disagreement(told.beside_fit)
         elif seconds and usual and usual > CHEAPER * seconds:
-            found[key] = f"predict_on_batch takes {significant(seconds)} s for the same samples"
-    return [replace(row, afterwards=found[row.key]) if row.key in found else row for row in rows]
+            on_batch.setdefault(key, seconds)
+    return [replace(row, afterwards=found.get(row.key, ""), on_batch_seconds=on_batch.get(row.key)) for row in rows]
 
 
 def _disagreement(told: BesideFit) -> str:

@@ -101,7 +101,8 @@ def _imports(run: RunResults) -> list[str]:
     found = []
     for backend, packages in import_times.read(run.folder).items():
         total = sum(packages.values())
-        most = [f"{name} {significant(own)} s" for name, own in packages.items() if own > IMPORT_SHARE * total]
+        largest = sorted(packages.items(), key=lambda one: -one[1])
+        most = [f"{name} {significant(own)} s" for name, own in largest if own > IMPORT_SHARE * total]
         found.append(
             f"Importing Keras on {backend} takes {significant(total)} s: {', '.join(most[:_PACKAGES_NAMED])}."
         )

@@ -11,7 +11,7 @@ from typing import TextIO
 from kbench import store
 from kbench.comparison import published
 from kbench.machine.provenance import describe
-from kbench.outputs import causes
+from kbench.outputs import causes, compared_lines
 from kbench.screen import terminal
 from kbench.screen.terminal import TABLE, USUAL
 from kbench.selection import suites
@@ -70,13 +70,16 @@ def print_rows(run: store.RunResults, rows: Sequence[Summary], wanted: Output) -
                 print(remark, file=sys.stderr)
     else:
         width, ordered = terminal.width(), columns.in_order(rows, wanted.shown)
+        asked = compared_lines.sentences(run)  # what the user asked for comes first
+        for sentence in asked:
+            print(f"\n{at_blanks(sentence, width)}")
         print()
         terminal.print_text(text.text(ordered, width, terminal.repeat_command(run), wanted.shown))
         for one in _further(run, rows, measured_only=True):
             terminal.print_text("\n" + text.together([one], width, "in summary.md"))
         for remark in remarks:
-            print()
-            print(at_blanks(remark, width))
+            if remark not in asked:
+                print(f"\n{at_blanks(remark, width)}")
     export_rows(run, rows, wanted)
 
 

@@ -21,6 +21,7 @@ from kbench.store.files import os_errors_as_user_errors, read_bytes
 from kbench.values import NATIVE, OK, SCRIPT, Measured
 
 EPOCHS = 4  # of each fit
+LEAST_LIMIT, LONGER = 20.0, 2.0  # seconds that a changed program may take; times as long as all cells took at first
 _TOLD = {"layers": "what each layer costs", "trace": "traces of some steps"}
 TRACE = "trace.json.gz"  # as kbench_guest.drivers.tracing names it
 
@@ -46,10 +47,15 @@ def explain(the_plan: Plan, here: RunPaths, run_cells: Callable[[Plan, RunPaths]
         (replace(shorter, variant=SAME_BATCH), "the first batch only"),
         (replace(shorter, variant=OTHER_JIT), "run_eagerly off, or jit_compile inverted"),
     )
+    took = sum(one.outcome.seconds or 0.0 for one in measured if one.cell.repeat == 1)
+    limit = max(LEAST_LIMIT, LONGER * took)  # a compiler may take minutes: then what it would bring is not known
     for changed, what in variants if fits else ():
         on_event(Explaining(f"Explaining: {what}."))
         changes = {"max_epochs": changed.max_epochs, "variant": changed.variant}
-        tasks = tuple(replace(task, script={**(task.script or {}), **changes}) for task in first)
+        tasks = tuple(
+            replace(task, script={**(task.script or {}), **changes}, timeout=min(task.timeout, limit))
+            for task in first
+        )
         request = replace(the_plan.request, script=changed, repeats=1, precision=None, budget=None, extra_repeats={})
         part = replace(the_plan, request=request, tasks=tasks)
         run_cells(part, replace(here, run=_made(part, here, changed.variant, {})))

@@ -10,12 +10,10 @@ from itertools import groupby
 from kbench import axes
 from kbench.analysis import call_costs, ratios
 from kbench.analysis.machine_stability import SHARE
-from kbench.summary import TO_DEFAULT, TO_FASTEST, Summary
-from kbench.tables import data, otherwise, scores, sweeps
-from kbench.text import format_bound, plain, significant
-from kbench.values import AS_FAST, FAILED, FASTER, NO_DIFFERENCE, NOT_COMPARED, SLOWER, TIMEOUT
-
-MUCH = 0.2  # of fit: validation that takes more is said
+from kbench.summary import TO_FASTEST, Summary
+from kbench.tables import data, of_program, otherwise, sweeps
+from kbench.text import format_bound, listed, plain, significant
+from kbench.values import AS_FAST, NO_DIFFERENCE, NOT_COMPARED
 
 
 def answer(rows: Sequence[Summary], again: str = "") -> str:
@@ -26,86 +24,10 @@ def answer(rows: Sequence[Summary], again: str = "") -> str:
     sentences = [
         _of_device(group, f" on {group[0].device}" if several else "", again) for group in _timed_by_device(rows)
     ]
-    sentences = [
-        *_failures(rows),
-        *scores.sentences(rows),
-        *sentences,
-        *_of_arguments(rows),
-        *_of_validation(rows),
-        *_of_sameness(rows),
-        *_of_growth(rows),
-    ]
-    sentences += [f"On {row.backend}, {row.afterwards}." for row in rows if row.afterwards]
+    sentences = [*of_program.asked(rows), *sentences, *of_program.found(rows)]
     if sentences and data.is_synthetic(rows[0]):
         sentences.append("This is on synthetic data.")
     return plain(" ".join(sentences))
-
-
-def _failures(rows: Sequence[Summary]) -> list[str]:
-    """What went wrong on backends of a program, so that it cannot be compared with them."""
-    failed = [row for row in rows if row.status in (FAILED, TIMEOUT) and row.work.of_program]
-    return [f"{row.backend} failed: {row.reason.rstrip('.')}." for row in failed]
-
-
-def _of_arguments(rows: Sequence[Summary]) -> list[str]:
-    """What a program's further arguments change, where there are several backends."""
-    found = []
-    for row in rows if len({row.key[axes.BACKEND] for row in rows}) > 1 else ():
-        given, ratio = row.key[axes.ARGUMENTS], row.ratios.get(TO_DEFAULT)
-        if not given or ratio is None:
-            continue
-        ends = f"{format_bound(ratio.interval.low)} to {format_bound(ratio.interval.high)}" if ratio.interval else ""
-        backend, behind = ratio.reference, f" ({ends})" if ends else ""
-        if ratio.verdict in (SLOWER, FASTER):
-            found.append(f"With {given}, {backend} takes {format_bound(ratio.value)} times as long{behind}.")
-        elif ratio.verdict == AS_FAST:
-            found.append(f"With {given}, {backend} is as fast{behind}.")
-        elif ratio.verdict == NO_DIFFERENCE:
-            found.append(f"With {given}, no difference is shown on {backend} ({ends} times).")
-    return found
-
-
-def _of_validation(rows: Sequence[Summary]) -> list[str]:
-    """That validation is much of a program's fit, which the times of its epochs do not hold."""
-    shares = [
-        (row.backend, row.evaluation_seconds / (row.evaluation_seconds + epoch))
-        for row in rows
-        if row.work.of_line and row.evaluation_seconds
-        if (epoch := row.steady_epoch_seconds if row.work.by_call else row.epoch_seconds)
-    ]
-    if not any(share > MUCH for _, share in shares):
-        return []
-    listed = ", ".join(f"{share:.0%} of fit on {name}" for name, share in shares)
-    return [f"Validation, which is not in these times, takes {listed}."]
-
-
-def _of_sameness(rows: Sequence[Summary]) -> list[str]:
-    """Of a program's line: that its outputs agree, and that repeats of its training give the same losses."""
-    found, alike = [], [row.outputs_apart for row in rows if row.outputs_apart is not None]
-    if rows[0].work.of_line and len(alike) > 1 and not math.isnan(max(alike)):
-        found.append(f"Outputs agree, to {significant(max(alike), 1)} of the largest number.")
-    repeated = [row for row in rows if row.deterministic is not None and row.work.of_line and row.seeds == 1]
-    if repeated and all(row.deterministic for row in repeated):
-        found.append(f"Repeats give the same losses on {_names(repeated)}.")
-    return found
-
-
-def _of_growth(rows: Sequence[Summary]) -> list[str]:
-    """What grows from one epoch or call to the next; of a program's calls also that nothing does."""
-    unit, found = rows[0].work.unit, []
-    if grows := [row for row in rows if row.memory_growth_mib]:
-        each = (f"{row.backend} by {significant(row.memory_growth_mib, 2)} MiB" for row in grows)
-        found.append(f"Memory grows with each {unit} on {', '.join(each)}.")
-    if slower := {row.backend: row.time_growth for row in rows if row.time_growth}:
-        times = (
-            f"{name} ({significant(ends[0])} s the second, {significant(ends[1])} s the last)"
-            for name, ends in slower.items()
-        )
-        found.append(f"Each {unit} takes longer than those before on {', '.join(times)}.")
-    if not found and rows[0].work.by_call and all(row.memory_growth_mib == 0 for row in rows):
-        flat = all(row.time_growth == () for row in rows)
-        found.append(f"Memory does not grow from {unit} to {unit}{', and neither does time' if flat else ''}.")
-    return found
 
 
 def _of_sweep(rows: Sequence[Summary], again: str) -> list[str]:
@@ -283,8 +205,7 @@ def _verdict(row: Summary) -> str:
 
 
 def _names(rows: Sequence[Summary]) -> str:
-    *most, last = list(dict.fromkeys(row.backend for row in rows)) or [""]
-    return f"{', '.join(most)} and {last}" if most else last
+    return listed(row.backend for row in rows)
 
 
 def _time(row: Summary) -> str:

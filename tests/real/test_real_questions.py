@@ -202,8 +202,9 @@ def test_what_predict_on_batch_takes_is_told_of_a_loop_of_small_predictions(kben
     loop = "for _ in range(40):\n    model.predict(np.ones((1, 8)), verbose=0)\n"
     finished = kbench.script(program(tmp_path, f"{DATA}{DENSE}{loop}"), "keras3/tensorflow,keras3/torch")
     assert finished.status == 0, finished.output
-    told = {row.backend: row.afterwards for row in rows(finished).values() if row.afterwards}
-    assert "predict_on_batch takes" in told["keras3/tensorflow"]
+    told = {row.backend: row.on_batch_seconds for row in rows(finished).values() if row.on_batch_seconds}
+    assert "keras3/tensorflow" in told
+    assert "For so few samples predict_on_batch takes 0.0" in " ".join(finished.output.split())
 
 
 def test_calls_that_take_longer_and_longer_are_told(kbench: Kbench, tmp_path: Path) -> None:
@@ -304,3 +305,11 @@ def test_a_failure_is_the_first_sentence(kbench: Kbench, tmp_path: Path) -> None
     assert finished.status == 1
     assert any(one.outcome.status == FAILED for one in finished.results().measured)
     assert "keras3/jax failed: line" in " ".join(finished.output.split())
+
+
+def test_the_packages_are_named_for_which_importing_keras_takes_time(kbench: Kbench, tmp_path: Path) -> None:
+    finished = kbench.script(program(tmp_path, "import keras"), "keras3/torch,keras2/theano", "--explain")
+    assert finished.status == 0, finished.output
+    (one,) = [text for text in finished.output.split("\n\n") if text.startswith("Importing Keras on keras3/torch")]
+    assert "torch " in one and " s: " in one
+    assert "Importing Keras on keras2/theano" not in finished.output, "Python 3.6 cannot tell"

@@ -46,9 +46,12 @@ def _parameters(framework: "KerasModels", made: Any) -> int:
     try:
         return int(made.count_params())
     except ValueError:
-        if not made.weights:
+        weights = {
+            id(one): one for layer in every_layer(made) for one in layer.weights
+        }  # those of metrics are no part
+        if not weights:
             raise
-        return int(sum(np.prod(framework.shape_of(weight)) for weight in made.weights))
+        return int(sum(np.prod(framework.shape_of(one)) for one in weights.values()))
 
 
 def has_all_weights(made: Any) -> bool:
@@ -162,10 +165,10 @@ def _sha256(found: List[np.ndarray]) -> str:
 
 def _name(loss: Any) -> str:
     """A loss as people write it."""
+    if loss is None or loss == [] or loss == {}:
+        return "none"
     if isinstance(loss, dict):
         return ", ".join(f"{name}: {_name(loss[name])}" for name in sorted(loss))
     if isinstance(loss, (list, tuple)):
         return ", ".join(_name(one) for one in loss)
-    if loss is None:
-        return "none"
     return loss if isinstance(loss, str) else getattr(loss, "__name__", type(loss).__name__)

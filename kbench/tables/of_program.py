@@ -1,0 +1,105 @@
+"""Sentences on a line of a user's program: what was asked for, what else its calls show, and what was tried out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from kbench import axes
+from kbench.summary import TO_DEFAULT, Ratio, Summary
+from kbench.tables import scores
+from kbench.text import format_bound, listed, significant
+from kbench.values import AS_FAST, FAILED, FASTER, NO_DIFFERENCE, SLOWER, TIMEOUT
+
+MUCH = 0.2  # of fit: validation that takes more is said
+
+
+def asked(rows: Sequence[Summary]) -> list[str]:
+    """What comes before all else: what went wrong, and what the user asked for by an option."""
+    return [*_failures(rows), *_of_arguments(rows), *scores.sentences(rows)]
+
+
+def found(rows: Sequence[Summary]) -> list[str]:
+    """What the rows show besides who is faster."""
+    return [*_of_validation(rows), *_of_sameness(rows), *_of_growth(rows), *_afterwards(rows)]
+
+
+def _failures(rows: Sequence[Summary]) -> list[str]:
+    """What went wrong on backends of a program, so that it cannot be compared with them."""
+    failed = [row for row in rows if row.status in (FAILED, TIMEOUT) and row.work.of_program]
+    return [f"{row.backend} failed: {row.reason.rstrip('.')}." for row in failed]
+
+
+def _of_arguments(rows: Sequence[Summary]) -> list[str]:
+    """What a program's further arguments change on each backend, where there are several."""
+    of_each: dict[str, list[str]] = {}
+    for row in rows if len({row.key[axes.BACKEND] for row in rows}) > 1 else ():
+        given, ratio = row.key[axes.ARGUMENTS], row.ratios.get(TO_DEFAULT)
+        if given and ratio is not None:
+            of_each.setdefault(str(given), []).append(f"{ratio.reference} {_changes(ratio)}")
+    return [f"With {given}, {'; '.join(each)}." for given, each in of_each.items()]
+
+
+def _changes(ratio: Ratio) -> str:
+    interval = ratio.interval
+    ends = f" ({format_bound(interval.low)} to {format_bound(interval.high)})" if interval else ""
+    if ratio.verdict in (SLOWER, FASTER):
+        return f"takes {format_bound(ratio.value)} times as long{ends}"
+    if ratio.verdict == AS_FAST:
+        return f"is as fast{ends}"
+    return f"shows no difference{ends}" if ratio.verdict == NO_DIFFERENCE else "could not be compared"
+
+
+def _of_validation(rows: Sequence[Summary]) -> list[str]:
+    """That validation is much of a program's fit, which the times of its epochs do not hold."""
+    shares = [
+        (row.backend, row.evaluation_seconds / (row.evaluation_seconds + epoch))
+        for row in rows
+        if row.work.of_line and row.evaluation_seconds
+        if (epoch := row.steady_epoch_seconds if row.work.by_call else row.epoch_seconds)
+    ]
+    if not any(share > MUCH for _, share in shares):
+        return []
+    each = ", ".join(f"{share:.0%} of fit on {name}" for name, share in shares)
+    return [f"Validation, which is not in these times, takes {each}."]
+
+
+def _of_sameness(rows: Sequence[Summary]) -> list[str]:
+    """Of a program's line: that its outputs agree, and that repeats of its training give the same losses."""
+    said, alike = [], [row.outputs_apart for row in rows if row.outputs_apart is not None]
+    if rows[0].work.of_line and len(alike) > 1 and not math.isnan(max(alike)):
+        how = f"to {significant(max(alike), 1)} of the largest number" if max(alike) else "to the last bit"
+        said.append(f"Outputs agree, {how}.")
+    repeated = [row for row in rows if row.deterministic is not None and row.work.of_line and row.seeds == 1]
+    if repeated and all(row.deterministic for row in repeated):
+        said.append(f"Repeats give the same losses on {listed([row.backend for row in repeated])}.")
+    return said
+
+
+def _of_growth(rows: Sequence[Summary]) -> list[str]:
+    """What grows from one epoch or call to the next; of a program's calls also that nothing does."""
+    unit, said = rows[0].work.unit, list[str]()
+    if grows := [row for row in rows if row.memory_growth_mib]:
+        each = (f"{row.backend} by {significant(row.memory_growth_mib, 2)} MiB" for row in grows)
+        said.append(f"Memory grows with each {unit} on {', '.join(each)}.")
+    if slower := {row.backend: row.time_growth for row in rows if row.time_growth}:
+        times = (
+            f"{name} ({significant(ends[0])} s the second, {significant(ends[1])} s the last)"
+            for name, ends in slower.items()
+        )
+        said.append(f"Each {unit} takes longer than those before on {', '.join(times)}.")
+    if not said and rows[0].work.by_call and all(row.memory_growth_mib == 0 for row in rows):
+        flat = all(row.time_growth == () for row in rows)
+        said.append(f"Memory does not grow from {unit} to {unit}{', and neither does time' if flat else ''}.")
+    return said
+
+
+def _afterwards(rows: Sequence[Summary]) -> list[str]:
+    """What was tried out when the program had ended."""
+    loops = {row.backend: row.on_batch_seconds for row in rows if row.on_batch_seconds}
+    times = ", ".join(f"{significant(seconds)} s on {name}" for name, seconds in loops.items())
+    told = [f"For so few samples predict_on_batch takes {times}."] if loops else []
+    alike: dict[str, list[str]] = {}
+    for row in rows:
+        alike.setdefault(row.afterwards, []).append(row.backend)
+    return [*told, *(f"On {listed(names)}, {text}." for text, names in alike.items() if text)]
