@@ -20,8 +20,8 @@ def sentences(rows: Sequence[Summary]) -> list[str]:
     _, first = known[0]
     best = next(score.mean for row, score in known if row.backend == score.best)
     others = [f"{row.backend} is {_how(score, best)}" for row, score in known if row.backend != score.best]
-    words = f"{first.name} over {first.seeds} seeds is best on {first.best}: {significant(best, 4)}"
-    return [f"{words[:1].upper()}{words[1:]}; {'; '.join(others)}."]
+    start = f"Over {first.seeds} seeds {first.name} is best on {first.best}: {significant(best, 4)}"
+    return [f"{start}; {'; '.join(others)}."]
 
 
 def _how(score: BesideBest, best: float) -> str:

@@ -38,7 +38,7 @@ def test_a_score_that_is_lower_with_each_seed_is_lower() -> None:
     assert one is not None and one.name == "val_accuracy" and one.best == "keras3/jax" and one.seeds == 5
     assert -0.05 < one.difference.low < one.difference.high < -0.03
     (sentence,) = scores.sentences(list(rows.values()))
-    assert sentence.startswith("Val_accuracy over 5 seeds is best on keras3/jax: 0.9")
+    assert sentence.startswith("Over 5 seeds val_accuracy is best on keras3/jax: 0.9")
     assert "keras3/torch is lower by 4" in sentence and "points (3." in sentence
 
 

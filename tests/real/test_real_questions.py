@@ -207,7 +207,7 @@ def test_what_predict_on_batch_takes_is_told_of_a_loop_of_small_predictions(kben
     assert "For so few samples predict_on_batch takes 0.0" in " ".join(finished.output.split())
 
 
-def test_calls_that_take_longer_and_longer_are_told(kbench: Kbench, tmp_path: Path) -> None:
+def test_calls_that_each_compile_are_compared_by_all_of_them(kbench: Kbench, tmp_path: Path) -> None:
     text = """
 import numpy as np
 from keras.models import Sequential
@@ -220,10 +220,8 @@ for fold in range(12):
 """
     finished = kbench.script(program(tmp_path, text), "keras2/tensorflow")
     (row,) = [row for (line, _), row in rows(finished).items() if line.startswith("fit")]
-    assert row.time_growth and row.time_growth[1] > 1.5 * row.time_growth[0]
     assert row.epoch_seconds and row.calls and row.total_seconds
     assert row.epoch_seconds == pytest.approx(row.total_seconds / row.calls, rel=0.3), "the first call counts, too"
-    assert "Each call takes longer than those before" in " ".join(finished.output.split())
 
 
 def test_variants_of_one_program_are_compared(kbench: Kbench, tmp_path: Path) -> None:
@@ -295,7 +293,7 @@ model.fit(x, y, epochs=10, verbose=0)
     assert other.difference.high < -0.05
     losses = {one.epochs[-1].loss for one in finished.results().measured if one.cell.backend == "keras3/jax"}
     assert len(losses) == 4, "each training has a seed of its own, although the program sets one"
-    assert "over 4 seeds is best on keras3/jax" in " ".join(finished.output.split())
+    assert "Over 4 seeds accuracy is best on keras3/jax" in " ".join(finished.output.split())
 
 
 def test_a_failure_is_the_first_sentence(kbench: Kbench, tmp_path: Path) -> None:
