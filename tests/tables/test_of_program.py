@@ -1,0 +1,86 @@
+"""What is said of a line of a user's program: what was asked for first, then what else its calls show."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+from fake_runs import replace, summary
+
+from kbench.summary import TO_DEFAULT, Ratio, Summary
+from kbench.tables import of_program
+from kbench.tables.answers import answer
+from kbench.values import CALL, EPOCH, FAILED, NO_DIFFERENCE, SLOWER, Interval
+
+FIT, PREDICT = "train.py: fit, line 9", "train.py: predict, line 12"
+
+
+def line(backend: str, example: str = FIT, **changes: Any) -> Summary:
+    unit = EPOCH if example == FIT else CALL
+    return summary(
+        backend, example, **{"task": "script", "unit": unit, "calls": 40, "memory_growth_mib": None, **changes}
+    )
+
+
+def test_a_failure_comes_before_all_else() -> None:
+    rows = [
+        line("keras3/jax"),
+        line("keras3/torch", status=FAILED, reason="line 9: KeyError: 0.", relative_to_fastest=None),
+    ]
+    assert answer(rows).startswith("keras3/torch failed: line 9: KeyError: 0. train.py: fit, line 9 takes 1.50 s")
+
+
+def test_what_arguments_change_is_told_for_each_backend() -> None:
+    def beside(backend: str, value: float, verdict: str) -> Summary:
+        ratio = Ratio(TO_DEFAULT, backend, value, Interval(0.9 * value, 1.1 * value), verdict)
+        row = line(f"{backend}+args=--mask")
+        return dataclasses.replace(row, ratios={**row.ratios, TO_DEFAULT: ratio})
+
+    rows = [line("a/x"), beside("a/x", 2.5, SLOWER), line("a/y"), beside("a/y", 1.02, NO_DIFFERENCE)]
+    assert of_program.asked(rows) == [
+        "With --mask, a/x takes 2.50 times as long (2.25 to 2.75); a/y shows no difference (0.918 to 1.12)."
+    ]
+    assert of_program.asked(rows[:2]) == [], "of one backend the comparison itself says it"
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(0.1, False), (1.5, True)])
+def test_validation_that_is_much_of_fit_is_told(seconds: float, told: bool) -> None:
+    found = of_program.found([line("a/x", evaluation_seconds=seconds), line("a/y", evaluation_seconds=0.1)])
+    assert found == (
+        ["Validation, which is not in these times, takes 50% of fit on a/x, 6% of fit on a/y."] if told else []
+    )
+
+
+def test_growth_of_memory_and_time_is_told_and_that_there_is_none() -> None:
+    flat = {"memory_growth_mib": 0.0, "time_growth": ()}
+    assert of_program.found([line("a/x", PREDICT, **flat), line("a/y", PREDICT, **flat)]) == [
+        "Memory does not grow from call to call, and neither does time."
+    ]
+    unclear = {"memory_growth_mib": 0.0, "time_growth": None}
+    assert of_program.found([line("a/x", PREDICT, **unclear)]) == ["Memory does not grow from call to call."]
+    grows = {"memory_growth_mib": 7.0, "time_growth": (0.22, 0.57)}
+    assert of_program.found([line("a/x", PREDICT, **grows), line("a/y", PREDICT, **flat)]) == [
+        "Memory grows with each call on a/x by 7.0 MiB.",
+        "Each call takes longer than those before on a/x (0.220 s the second, 0.570 s the last).",
+    ]
+    assert of_program.found([line("a/x", PREDICT), line("a/y", PREDICT, **flat)]) == []
+
+
+def test_outputs_that_agree_and_repeats_that_do_are_told() -> None:
+    rows = [line(name, PREDICT, outputs_apart=apart) for name, apart in (("a/x", 2e-7), ("a/y", 1e-8))]
+    assert of_program.found(rows) == ["Outputs agree, to 0.0000002 of the largest number."]
+    same = [replace(row, outputs_apart=0.0) for row in rows]
+    assert of_program.found(same) == ["Outputs agree, to the last bit."]
+    repeated = [line("a/x", deterministic=True, seeds=1), line("a/y", deterministic=True, seeds=1)]
+    assert of_program.found(repeated) == ["Repeats give the same losses on a/x and a/y."]
+    assert of_program.found([repeated[0], line("a/y", deterministic=False, seeds=1)]) == []
+
+
+def test_what_was_tried_out_is_told_once_for_all_backends_of_which_it_is_true() -> None:
+    rows = [line("a/x", PREDICT, on_batch_seconds=0.002), line("a/y", PREDICT, on_batch_seconds=0.0003)]
+    assert of_program.found(rows) == [
+        "For so few samples predict_on_batch takes 0.00200 s on a/x, 0.000300 s on a/y."
+    ]
+    told = [line(name, PREDICT, afterwards="accuracy is 0.5 here") for name in ("a/x", "a/y")]
+    assert of_program.found(told) == ["On a/x and a/y, accuracy is 0.5 here."]
