@@ -90,7 +90,8 @@ def headline(summaries: Sequence[Summary], again: str = "") -> str:
     missing = _missing(there, f"of {len(rankings)} {what}" if len(rankings) > 1 else "", again)
     # What the reader can do something about comes first.
     parts = (missing, first, tail) if _disturbed(there) or not ranked else (first, missing, tail)
-    return plain(" ".join([*otherwise.sentences(summaries), *(part for part in parts if part)]))
+    before = (*of_program.failures(summaries), *otherwise.sentences(summaries))
+    return plain(" ".join([*before, *(part for part in parts if part)]))
 
 
 def _missing(there: Sequence[Summary], of_all: str, again: str) -> str:

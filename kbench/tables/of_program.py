@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kbench import axes
+from kbench.analysis.call_sites import program_of
 from kbench.summary import TO_DEFAULT, Ratio, Summary
 from kbench.tables import scores
-from kbench.text import format_bound, listed, significant
+from kbench.text import format_bound, listed, plain, significant
 from kbench.values import AS_FAST, FAILED, FASTER, NO_DIFFERENCE, SLOWER, TIMEOUT
 
 MUCH = 0.2  # of fit: validation that takes more is said
 
 
 def asked(rows: Sequence[Summary]) -> list[str]:
-    """What comes before all else: what went wrong, and what the user asked for by an option."""
-    return [*_failures(rows), *_of_arguments(rows), *scores.sentences(rows)]
+    """What the user asked for by an option, which comes before all else."""
+    return [*_of_arguments(rows), *scores.sentences(rows)]
 
 
 def found(rows: Sequence[Summary]) -> list[str]:
@@ -24,10 +25,13 @@ def found(rows: Sequence[Summary]) -> list[str]:
     return [*_of_validation(rows), *_of_sameness(rows), *_of_growth(rows), *_afterwards(rows)]
 
 
-def _failures(rows: Sequence[Summary]) -> list[str]:
-    """What went wrong on backends of a program, so that it cannot be compared with them."""
-    failed = [row for row in rows if row.status in (FAILED, TIMEOUT) and row.work.of_program]
-    return [f"{row.backend} failed: {row.reason.rstrip('.')}." for row in failed]
+def failures(rows: Iterable[Summary]) -> list[str]:
+    """What went wrong in programs, and on which backends: before all tables."""
+    why: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if row.work.once and row.work.compared and row.status in (FAILED, TIMEOUT):
+            why.setdefault((program_of(row.example), row.reason.rstrip(".")), []).append(row.backend)
+    return [plain(f"{program} failed on {listed(names)}: {reason}.") for (program, reason), names in why.items()]
 
 
 def _of_arguments(rows: Sequence[Summary]) -> list[str]:

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from tabulate import tabulate
 
 from kbench.summary import Summary
-from kbench.tables import otherwise
+from kbench.tables import of_program, otherwise
 from kbench.tables.columns import ALL, Shown
 from kbench.tables.content import Table, tables
 from kbench.text import at_blanks
@@ -23,7 +23,8 @@ def text(summaries: Iterable[Summary], width: int = 100, again: str = "", shown:
     command that repeats what could not be compared.
     """
     summaries = list(summaries)
-    above = [at_blanks(sentence, width) for sentence in otherwise.sentences(summaries)]
+    sentences = [*of_program.failures(summaries), *otherwise.sentences(summaries)]
+    above = [at_blanks(sentence, width) for sentence in sentences]
     return "\n\n".join([*above, together(tables(summaries, again, shown), width, "in summary.md")])
 
 

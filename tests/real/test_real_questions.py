@@ -302,7 +302,7 @@ def test_a_failure_is_the_first_sentence(kbench: Kbench, tmp_path: Path) -> None
     finished = kbench.script(program(tmp_path, text), "keras3/jax,keras3/torch")
     assert finished.status == 1
     assert any(one.outcome.status == FAILED for one in finished.results().measured)
-    assert "keras3/jax failed: line" in " ".join(finished.output.split())
+    assert "program.py failed on keras3/jax: line 9: KeyError: 0. " in " ".join(finished.output.split())
 
 
 def test_the_packages_are_named_for_which_importing_keras_takes_time(kbench: Kbench, tmp_path: Path) -> None:

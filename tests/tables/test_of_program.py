@@ -9,26 +9,31 @@ import pytest
 from fake_runs import replace, summary
 
 from kbench.summary import TO_DEFAULT, Ratio, Summary
-from kbench.tables import of_program
-from kbench.tables.answers import answer
-from kbench.values import CALL, EPOCH, FAILED, NO_DIFFERENCE, SLOWER, Interval
+from kbench.tables import of_program, text
+from kbench.values import CALL, EPOCH, FAILED, NO_DIFFERENCE, OK, RUN, SLOWER, TIMEOUT, Interval
 
 FIT, PREDICT = "train.py: fit, line 9", "train.py: predict, line 12"
 
 
 def line(backend: str, example: str = FIT, **changes: Any) -> Summary:
-    unit = EPOCH if example == FIT else CALL
+    unit = changes.pop("unit", EPOCH if example == FIT else CALL)
     return summary(
         backend, example, **{"task": "script", "unit": unit, "calls": 40, "memory_growth_mib": None, **changes}
     )
 
 
-def test_a_failure_comes_before_all_else() -> None:
-    rows = [
-        line("keras3/jax"),
-        line("keras3/torch", status=FAILED, reason="line 9: KeyError: 0.", relative_to_fastest=None),
+def test_failures_come_before_all_tables_once_for_all_backends_with_the_same() -> None:
+    def whole(backend: str, status: str = FAILED, reason: str = "line 9: KeyError: 0") -> Summary:
+        return line(
+            backend, "train.py: whole program", unit=RUN, status=status, reason=reason, relative_to_fastest=None
+        )
+
+    rows = [line("a/x"), whole("a/x"), whole("a/y"), whole("a/z", OK, ""), whole("a/w", TIMEOUT, "it took too long.")]
+    assert of_program.failures(rows) == [
+        "train.py failed on a/x and a/y: line 9: KeyError: 0.",
+        "train.py failed on a/w: it took too long.",
     ]
-    assert answer(rows).startswith("keras3/torch failed: line 9: KeyError: 0. train.py: fit, line 9 takes 1.50 s")
+    assert text.text(rows).startswith("train.py failed on a/x and a/y: line 9: KeyError: 0.\n\n")
 
 
 def test_what_arguments_change_is_told_for_each_backend() -> None:
