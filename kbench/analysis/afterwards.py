@@ -10,7 +10,7 @@ from kbench.reported import BesideFit
 from kbench.summary import Summary
 from kbench.values import OK, Measured
 
-CHEAPER = 2.0  # times faster: predict_on_batch is named
+CHEAPER, SAVED = 2.0, 0.001  # times faster, and seconds a call: from then on predict_on_batch is named
 EXPLAINS = 0.5  # of the difference between fit and evaluate: the mode is why
 
 
@@ -26,7 +26,7 @@ def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary
         seconds, usual = told.on_batch_seconds, times.get(key)
         if told.beside_fit is not None:
             found[key] = _disagreement(told.beside_fit)
-        elif seconds and usual and usual > CHEAPER * seconds:
+        elif seconds and usual and usual > max(CHEAPER * seconds, seconds + SAVED):
             on_batch.setdefault(key, seconds)
     return [replace(row, afterwards=found.get(row.key, ""), on_batch_seconds=on_batch.get(row.key)) for row in rows]
 

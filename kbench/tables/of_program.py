@@ -72,7 +72,7 @@ def _of_sameness(rows: Sequence[Summary]) -> list[str]:
     """Of a program's line: that its outputs agree, and that repeats of its training give the same losses."""
     said, alike = [], [row.outputs_apart for row in rows if row.outputs_apart is not None]
     if rows[0].work.of_line and len(alike) > 1 and not math.isnan(max(alike)):
-        how = f"to {significant(max(alike), 1)} of the largest number" if max(alike) else "to the last bit"
+        how = f"to {max(alike):.0e} of the largest number" if max(alike) else "to the last bit"
         said.append(f"Outputs agree, {how}.")
     repeated = [row for row in rows if row.deterministic is not None and row.work.of_line and row.seeds == 1]
     if repeated and all(row.deterministic for row in repeated):

@@ -74,7 +74,7 @@ def test_growth_of_memory_and_time_is_told_and_that_there_is_none() -> None:
 
 def test_outputs_that_agree_and_repeats_that_do_are_told() -> None:
     rows = [line(name, PREDICT, outputs_apart=apart) for name, apart in (("a/x", 2e-7), ("a/y", 1e-8))]
-    assert of_program.found(rows) == ["Outputs agree, to 0.0000002 of the largest number."]
+    assert of_program.found(rows) == ["Outputs agree, to 2e-07 of the largest number."]
     same = [replace(row, outputs_apart=0.0) for row in rows]
     assert of_program.found(same) == ["Outputs agree, to the last bit."]
     repeated = [line("a/x", deterministic=True, seeds=1), line("a/y", deterministic=True, seeds=1)]
