@@ -65,7 +65,8 @@ def _alike(measured: Iterable[Measured]) -> dict[RowKey, float]:
     found: dict[RowKey, float] = {}
     for group in _groups(measured):
         known = [one for one in group if one.outputs is not None]
-        if len(known) < 2 or any(_how(one, known[0]) != () for one in known[1:]):
+        random = any(one.told.random for one in known)  # then nothing is shown
+        if len(known) < 2 or random or any(_how(one, known[0]) != () for one in known[1:]):
             continue
         for one in known:
             pairs = [(one.outputs, other.outputs) for other in known]

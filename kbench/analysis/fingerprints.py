@@ -157,7 +157,7 @@ def changed_by_arguments(measured: Sequence[Measured]) -> list[Measured]:
     for one in measured:
         beside = plain.get((one.cell.key.without([ARGUMENTS]), one.cell.repeat), one)
         how = [] if beside is one else unlike(reported(one), reported(beside))
-        found.append(_with_notes(one, [f"{ARGUMENTS} give it {how}" for how in how]))
+        found.append(_with_notes(one, [f"its arguments give it {how}" for how in how]))
     return found
 
 

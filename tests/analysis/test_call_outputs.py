@@ -9,6 +9,7 @@ import pytest
 
 from kbench import paths
 from kbench.analysis import call_outputs
+from kbench.analysis.summaries import summarise
 from kbench.epochs import Otherwise
 from kbench.selection import backends
 from kbench.values import Measured
@@ -237,3 +238,17 @@ def test_what_a_broken_guest_reports_is_not_compared() -> None:
     broken = [{"weights": "?"}, {"outputs": [["a"]]}, 3, returned(0.3, scales=[])]
     for one in broken:
         assert said(call("keras3/jax", one), call("keras3/torch", returned(0.9))) == []  # type: ignore[arg-type]
+
+
+def test_outputs_agree_only_where_all_were_compared_and_none_is_random() -> None:
+    def apart(*cells: Measured) -> list[float | None]:
+        rows = call_outputs.noted(summarise(cells), cells)
+        return [row.outputs_apart for row in sorted(rows, key=lambda row: row.backend)]
+
+    one = call("keras2/tensorflow", returned(0.9, 0.1))
+    near = call("keras3/jax", returned(0.9 + 9e-6, 0.1))
+    assert apart(one, near) == pytest.approx([1e-5, 1e-5], rel=0.2)
+    assert apart(one, call("keras3/jax", returned(0.3, 0.1))) == [None, None]
+    drawn = call("keras2/tensorflow", returned(0.9, 0.1, random=1))
+    assert apart(drawn, call("keras3/jax", returned(0.3, 0.1))) == [None, None]
+    assert apart(one) == [None]
