@@ -53,6 +53,8 @@ REPEATS = "repeats"
 EPOCHS = "epochs"
 
 NATIVE = "native"  # the kind of a backend without Keras, and the folder of its file
+EXPORT = "export"  # the kind of one that runs what Keras has exported, and the folder of its file
+IN_FULL = (NATIVE, EXPORT)  # the groups whose backends are named in full, and are not among `all`
 
 # What the times of a script's row are of: an epoch, a call, the whole program, or what is in no other row.
 EPOCH, CALL, STEP, RUN, REST = "epoch", "call", "step", "run", "rest"
@@ -100,7 +102,10 @@ class Build:
 
 @dataclass(frozen=True, kw_only=True)
 class Backend:
-    """What `keras.json` calls a backend, in one generation, or a framework without Keras. In backends/<name>.toml."""
+    """What `keras.json` calls a backend, in one generation; a framework without Keras; what runs exported models.
+
+    In backends/<name>.toml.
+    """
 
     name: str  # its file below backends/, without the ending
     generation: str  # "keras2"
@@ -114,10 +119,11 @@ class Backend:
     can: Annotated[frozenset[Literal["train", "infer"]], Meta(min_length=1, description="a list of train and infer")]
     cannot: Text = ""  # why it cannot do the rest, one sentence; empty if it can do all
     unavailable: Text = ""  # why kbench cannot install it, one sentence; empty if it can
-    kind: Annotated[Literal["keras", "native"], Meta(description="keras or native")] = "keras"
+    kind: Annotated[Literal["keras", "native", "export"], Meta(description="keras, native or export")] = "keras"
     keras_backend: Text = ""  # the value of `backend` in keras.json; empty for a native backend
-    framework: Text = ""  # shared by a Keras backend and its native ones, so that their rows are compared
-    module: Text = ""  # of a native one: what Python imports
+    # shared by a Keras backend and its native ones, so that their rows are compared; of an export: Keras's format
+    framework: Text = ""
+    module: Text = ""  # of a native one and of an export: what Python imports
     builds: tuple[Build, ...] = ()
     variables: Variables = field(default_factory=dict)  # of its cells; with PLACEHOLDERS
     tuned: Texts = ()  # those of its variables, builds' included, that only make it faster
@@ -151,13 +157,14 @@ class Backend:
     @property
     def imported(self) -> tuple[str, ...]:
         """The packages that Python imports."""
-        return (self.module,) if self.kind == NATIVE else ("keras", self.keras_backend)
+        of_keras = () if self.kind == NATIVE else ("keras", self.keras_backend)
+        return (*of_keras, *filter(None, (self.module,)))
 
 
 def bare(name: str) -> str:
-    """A backend's name without its generation, which is enough where it is clear; a native one has none."""
+    """A backend's name without its generation, which is enough where it is clear; some have to be named in full."""
     generation, _, short = name.partition("/")
-    return "" if generation == NATIVE else short
+    return "" if generation in IN_FULL else short
 
 
 def base(name: str) -> str:
@@ -167,7 +174,7 @@ def base(name: str) -> str:
 
 def beside_others(sentences: Mapping[str, str]) -> list[str]:
     """Of {backend: what must be known of it beside another generation of Keras}: those that have one beside them."""
-    generations = {name.partition("/")[0] for name in sentences} - {NATIVE}
+    generations = {name.partition("/")[0] for name in sentences} - {*IN_FULL}
     found = (text for name, text in sentences.items() if text and generations - {name.partition("/")[0]})
     return list(dict.fromkeys(found))
 

@@ -17,7 +17,7 @@ import filelock
 from kbench import paths
 from kbench.environments import installers
 from kbench.errors import Unavailable, UserError
-from kbench.values import NATIVE, Backend, bare
+from kbench.values import IN_FULL, Backend, bare
 from kbench.whole_folders import whole_in_place
 
 AS_IS = ",as-is"
@@ -79,7 +79,7 @@ def parse_python_option(text: str, backends: Mapping[str, Backend]) -> tuple[tup
     names = tuple(
         full
         for full, one in backends.items()
-        if name in (full, one.generation, bare(full)) or (name == "all" and one.kind != NATIVE)
+        if name in (full, one.generation, bare(full)) or (name == "all" and one.kind not in IN_FULL)
     )
     if not names:
         raise UserError(f"--python names an unknown backend, {name}: known are {', '.join(backends)}")

@@ -19,6 +19,7 @@ from kbench.selection.suites import INFER, TRAIN
 from kbench.values import (
     CHANNELS_FIRST,
     CHANNELS_LAST,
+    EXPORT,
     NATIVE,
     SCRIPT,
     UNAVAILABLE,
@@ -199,15 +200,19 @@ def _of_backend(
         "jit",
         "policy",
     )
+    of_kind = (
+        {} if backend.kind != EXPORT else {name: getattr(backend, name) for name in ("kind", "framework", "module")}
+    )
     made: dict[str, Any] = {
         "backend": backend.name,
+        **of_kind,
         **{name: getattr(backend, name) for name in same},
         "sources": {name: sources.sha256(folder / name) for name, folder in backend.sources.items()},
     }
     choice = request.python(backend.name)
     as_is = choice is not None and choice.as_is
     try:
-        if task not in backend.can and task != SCRIPT:  # unknown for a script
+        if task not in backend.can and (task != SCRIPT or backend.kind == EXPORT):  # unknown for a script
             raise Unsupported(backend.cannot or f"{backend.name} cannot {task}")
         of_its_build = of_build(pick_build(backend, device, as_is=as_is), backend.distribution, as_is)
     except Unsupported as error:

@@ -33,8 +33,8 @@ class CellTask(Cell):
     example_sha256: str
     parameters: int | None  # as stated by the example
     keras_backend: str  # empty for a native backend
-    kind: str = "keras"  # or "native", and then:
-    framework: str = ""
+    kind: str = "keras"  # or "native" or "export", and then:
+    framework: str = ""  # or the format of what is exported
     module: str = ""  # what Python imports
     twin_sha256: str = ""  # of the file that is measured
     constants: Mapping[str, Any] = field(default_factory=dict)  # of the example

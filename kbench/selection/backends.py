@@ -17,9 +17,16 @@ from kbench.errors import UserError
 from kbench.selection.decoding import Wrong, decode
 from kbench.store.files import MOST_BYTES, read_bytes
 from kbench.text import meant
-from kbench.values import CHANNELS_LAST, NATIVE, Backend, Build
+from kbench.values import CHANNELS_LAST, EXPORT, IN_FULL, NATIVE, Backend, Build
 
 T = TypeVar("T", Backend, Build)
+
+# The keys that a file of each kind must have, beside those that all have.
+REQUIRED = {
+    "keras": ("keras_backend",),
+    NATIVE: ("framework", "module"),
+    EXPORT: ("keras_backend", "framework", "module"),
+}
 
 FORMULAS = "formulas.toml"  # beside the folders of generations
 # Fields that are not keys of the file: they follow from its path or from a variant.
@@ -128,13 +135,13 @@ def _toml(path: Path, where: str) -> dict[str, Any]:
 
 def _check_kind(backend: Backend, where: str) -> None:
     """Raises UserError where the kind does not fit the folder, or lacks a key."""
-    native = backend.kind == NATIVE
-    if native != (backend.generation == NATIVE):
-        raise UserError(
-            f"the backend's file {where} has `kind` = {backend.kind!r}: files of native backends, and no others, "
-            f"lie in a folder called {NATIVE}"
-        )
-    for key in ("framework", "module") if native else ("keras_backend",):
+    for kind in IN_FULL:
+        if (backend.kind == kind) != (backend.generation == kind):
+            raise UserError(
+                f"the backend's file {where} has `kind` = {backend.kind!r}: files of the kind {kind!r}, "
+                f"and no others, lie in a folder called {kind}"
+            )
+    for key in REQUIRED[backend.kind]:
         if not getattr(backend, key):
             raise UserError(f"the backend's file {where} lacks the key `{key}`")
 

@@ -13,7 +13,7 @@ from kbench.errors import UserError
 from kbench.selection import examples, variants
 from kbench.selection.backends import by_number
 from kbench.text import nearest
-from kbench.values import NATIVE, Backend, Example, bare, base
+from kbench.values import IN_FULL, NATIVE, Backend, Example, bare, base
 
 ALL, CORE = "all", "core"
 
@@ -34,13 +34,13 @@ def select_backends(text: str, known: Mapping[str, Backend]) -> Chosen[Backend]:
 
     An item is a full name (`keras2/a`), a bare one (`a`), a generation (`keras2`), `native` or `all`, with a version
     or settings if wanted (`a@0.9`, `a+jit=off`). A bare name of several generations takes the generation of the other
-    names, or else the newest. A bare name and `all` mean Keras; native backends are named in full or by their group.
-    Raises UserError.
+    names, or else the newest. A bare name and `all` mean Keras; native backends and exports are named in full or by
+    their group. Raises UserError.
     """
     generations = {backend.generation for backend in known.values()}
     items = _items(text, "--backends", known)
     possible = [{known[name].generation for name in _matches(base(item), known)} for item in items]
-    certain = {found.pop() for found in possible if len(found) == 1} - {NATIVE}
+    certain = {found.pop() for found in possible if len(found) == 1} - {*IN_FULL}
     chosen: dict[str, Backend] = {}
     named: set[str] = set()
     for item in items:
@@ -49,7 +49,7 @@ def select_backends(text: str, known: Mapping[str, Backend]) -> Chosen[Backend]:
         if others and (commas := _meant(item, others)):
             raise UserError(f"There is no backend {item!r}{commas}")
         if wanted == ALL:
-            found = [name for name, backend in known.items() if backend.kind != NATIVE]
+            found = [name for name, backend in known.items() if backend.kind not in IN_FULL]
         elif wanted in generations:
             found = [name for name, backend in known.items() if backend.generation == wanted]
         else:

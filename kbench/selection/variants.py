@@ -23,7 +23,7 @@ from kbench.environments.packages import keras_among
 from kbench.errors import UserError
 from kbench.masking import is_secret
 from kbench.selection import sources
-from kbench.values import NATIVE, Backend, base
+from kbench.values import EXPORT, NATIVE, Backend, base
 
 JIT = ("on", "off", "auto")
 DEFAULTS = ("", "jit=auto", "policy=float32", "settings=tuned")  # settings that change nothing
@@ -68,6 +68,8 @@ def _with(backend: Backend, setting: str) -> Backend:
     suffix = f"+{setting}"
     if backend.kind == NATIVE and name in ("jit", "policy", "keras"):
         raise UserError(f"{backend.name} does not use Keras, so +{setting} does not apply: leave it out.")
+    if backend.kind == EXPORT and name in ("jit", "policy"):
+        raise UserError(f"{backend.name} runs the exported model, so +{setting} does not apply: leave it out.")
     if name == "jit" and value in JIT:
         return _renamed(backend, suffix, jit=value)
     if setting == UNTUNED:

@@ -180,3 +180,14 @@ def test_any_text_is_a_list_of_examples_or_one_sentence(text: str) -> None:
         assert selection.select_examples(text, EXAMPLES).chosen
     except UserError as error:
         assert str(error).endswith((".", "?"))
+
+
+def test_exports_are_named_in_full_or_by_their_group_and_take_no_setting_of_keras() -> None:
+    exports = [name for name in BACKENDS if name.startswith("export/")]
+    assert exports
+    assert names("export") == exports
+    assert not {*exports} & {*names("all")}
+    assert names("openvino") == ["keras3/openvino"]
+    assert names(f"tensorflow,{exports[0]}") == ["keras3/tensorflow", exports[0]]
+    with pytest.raises(UserError, match=r"runs the exported model, so \+jit=on does not apply"):
+        names(f"{exports[0]}+jit=on")

@@ -21,7 +21,7 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
         from kbench_guest import arrays, frameworks, process
         from kbench_guest.drivers import epochs, example_file, example_model, feeding, parity, timing
 
-        framework = frameworks.load()
+        framework = frameworks.exporting(spec) if spec["kind"] == "export" else frameworks.load()
         threads, imported = process.threads(framework), process.frameworks()
         example = example_file.load(spec["example"])
     events.write("threads", threads_at_start=threads)
@@ -42,6 +42,11 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
 
     with events.phase("build"):
         model = example_model.build(framework, example, spec, feed.first_inputs(), events)
+    if spec["kind"] == "export":
+        if spec.get("parity"):
+            raise Refused("unsupported", "an exported model's layers cannot be read: `run` compares its outputs")
+        with events.phase("export"):
+            model = framework.export(model, feed.first_inputs())
 
     trained = timing.kept(spec.get("trained", "")) if spec["timing"] else None
     if trained is not None:
@@ -78,7 +83,8 @@ def check_loaded(spec: Dict[str, Any], versions: Tuple[str, str], events: "Event
         if asked and not same(name, loaded[name], asked):
             raise Refused("mismatch", f"Keras loaded {name} {loaded[name]}, but {asked} was asked for")
     own, short = loaded["keras_backend"], re.split("[@+]", spec["backend"].split("/")[-1])[0]
-    if own not in short and any(one in short for one in process.FRAMEWORKS):
+    computes = spec["kind"] != "export"  # else Keras only makes the model
+    if computes and own not in short and any(one in short for one in process.FRAMEWORKS):
         events.write("note", text=f"{' '.join([own, versions[1]])} does the computing, unlike what the name says")
     named = os.environ.get("KERAS_BACKEND", own)
     if named != own:

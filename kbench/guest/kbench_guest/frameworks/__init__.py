@@ -1,11 +1,12 @@
 """The framework that this process runs, behind one interface: nothing outside this folder knows which one it is."""
 
 import sys
-from typing import TYPE_CHECKING, Any, Type
+from typing import TYPE_CHECKING, Any, Dict, Type
 
 from kbench_guest.protocol import Refused
 
 if TYPE_CHECKING:
+    from kbench_guest.frameworks.exported import Exported
     from kbench_guest.frameworks.keras_models import KerasModels
 
 
@@ -26,6 +27,13 @@ def load() -> "KerasModels":
     generation: Any = keras2 if number == "2" else keras3
     interface: Type[KerasModels] = generation.BACKENDS.get(name, generation.AnyBackend)
     return interface()
+
+
+def exporting(spec: Dict[str, Any]) -> "Exported":
+    """The interface to a runtime of exported models and the Keras that exports them; spec: the cell's."""
+    from kbench_guest.frameworks import exported
+
+    return exported.Exported(spec)
 
 
 def of_tensorflow2(keras: Any) -> bool:

@@ -135,6 +135,10 @@ class KerasModels(Framework):
         """(learning rate, decay) out of an optimizer's configuration, which is then without them."""
         raise NotImplementedError
 
+    def export(self, made: Any, inputs: Any) -> Any:
+        """The model in a runtime without Keras, for a batch of inputs. Raises Refused if it cannot be run there."""
+        raise NotImplementedError
+
     def shape_of(self, weight: Any) -> Tuple[Any, ...]:
         """The shape of a weight or a tensor, None for an axis that is open."""
         raise NotImplementedError
