@@ -32,7 +32,8 @@ from kbench.summary import Summary
 from kbench.text import significant
 from kbench.values import EPOCHS, OK, PRECISION, REPEATS, STATUSES, Cell, Interval, Measured
 
-LATE = 0.05  # of an epoch's time: if fit takes more after its last batch, a note says so
+# Of an epoch's time, and seconds: if fit takes more than both after its last batch, a note says so.
+LATE, LATE_SECONDS = 0.05, 0.01
 
 
 def summarise(
@@ -336,10 +337,12 @@ def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
 
 def _late(usual: float | None, teardown: float | None, facts: Facts) -> list[str]:
     """A note on a fit or predict that takes long after its last batch."""
-    if not usual or teardown is None or teardown < LATE * usual:
+    if not usual or teardown is None or teardown < max(LATE * usual, LATE_SECONDS):
         return []
     function = workloads.of(facts.task).function or "fit"
-    return [f"{function} returned {significant(teardown)} s after its last batch (mean), not counted in its time"]
+    return [
+        f"each {function} takes {significant(teardown)} s more after its last batch (mean), which is in no time here"
+    ]
 
 
 def _around_batches(usual: float | None, ok: Sequence[Measured]) -> list[str]:

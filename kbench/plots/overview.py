@@ -12,10 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LogNorm
 from matplotlib.figure import Figure
 
+from kbench.analysis.shown_ratios import shown_ratio, sure_ratio, words
 from kbench.plots.styles import OWN, Key, RowStyle, Style, key, literal, luminance, place_labels, points, render
 from kbench.summary import Summary
-from kbench.text import format_ratio, plain
-from kbench.values import NO_DIFFERENCE, NOT_COMPARED, OK
+from kbench.text import plain
+from kbench.values import NO_DIFFERENCE, NOT_COMPARED
 
 _COLORS = "YlOrBr"  # light for the fastest; stays in order in grey print
 _BOTH_SIDES = "PuOr_r"  # for a baseline: violet is faster, orange slower, white equal
@@ -93,33 +94,12 @@ def _heat_map(
     axes.spines[:].set_visible(False)
 
 
-def shown_ratio(row: Summary) -> float | None:
-    """To the baseline if there is one, else to the fastest."""
-    return row.relative_to_baseline if row.baseline else row.relative_to_fastest
-
-
-def sure_ratio(row: Summary) -> float | None:
-    """The same, if it says anything: then it has a colour."""
-    return None if row.verdict == NOT_COMPARED else shown_ratio(row)
-
-
 def scale(ratios: Sequence[float], both_sides: bool) -> tuple[LogNorm, Colormap]:
     """Colours from 1 up for ratios to the fastest; symmetric around 1 for a baseline."""
     known = [ratio for ratio in ratios if 0 < ratio < math.inf]
     widest = max([_WIDEST, *known, *(1 / ratio for ratio in known if both_sides)])
     norm = LogNorm(1 / widest if both_sides else 1.0, widest, clip=True)
     return norm, colormaps[_BOTH_SIDES if both_sides else _COLORS]
-
-
-def words(row: Summary) -> str:
-    """The row's ratio, or why it has none."""
-    if (ratio := shown_ratio(row)) is not None:
-        return format_ratio(ratio, row.verdict)
-    if row.status == OK and row.differs:
-        return "differs"
-    if row.status == OK and row.baseline and row.relative_to_fastest is not None:
-        return "no baseline"
-    return f"one {row.work.unit}" if row.status == OK and row.epochs == 1 else row.status
 
 
 def _broken(label: str) -> str:

@@ -13,10 +13,10 @@ import numpy as np
 from kbench import workloads
 from kbench.analysis import learning_curves, step_times
 from kbench.analysis.overall import Profile
+from kbench.analysis.shown_ratios import words as matrix_words
 from kbench.comparison.published_accuracy import PublishedAccuracy
 from kbench.comparison.scaling import Lines
 from kbench.plots.convergence import METRICS, WIDE
-from kbench.plots.overview import words as matrix_words
 from kbench.plots.scaling import ideal_label, line_styles
 from kbench.plots.styles import Key, RowStyle, key, same_learning
 from kbench.summary import Summary

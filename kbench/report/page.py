@@ -18,10 +18,11 @@ from matplotlib.colors import Colormap, LogNorm
 from kbench.analysis.learning_curves import unrisen
 from kbench.analysis.overall import profiles
 from kbench.analysis.ratios import without_fastest
+from kbench.analysis.shown_ratios import shown_ratio, sure_ratio
+from kbench.analysis.shown_ratios import words as matrix_words
 from kbench.axes import Point
 from kbench.comparison.scaling import Lines, within
-from kbench.plots.overview import scale, shown_ratio, sure_ratio
-from kbench.plots.overview import words as matrix_words
+from kbench.plots.overview import scale
 from kbench.plots.performance_profile import in_words as profile_in_words
 from kbench.plots.performance_profile import of_backends
 from kbench.plots.scaling import line_styles

@@ -30,19 +30,22 @@ def rows(ratios: dict[str, list[float]], **changes: object) -> list[Summary]:
     ]
 
 
-def test_it_is_the_geometric_mean_of_the_ratios_with_students_interval_over_the_examples() -> None:
+ERROR = math.log(1.1 / 0.9) / 2 / 1.959964  # of the logarithm of a ratio whose interval is 0.9 to 1.1 of it
+
+
+def test_it_is_the_geometric_mean_of_the_ratios_with_an_interval_of_their_errors() -> None:
     (found,) = overall(rows({"a": [1.0, 1.0, 1.0], "b": [2.0, 4.0, 8.0]}))
-    assert (found.fastest, found.examples, found.missing) == ("a", 3, ())
+    assert (found.fastest, found.examples, found.missing, found.faster) == ("a", 3, (), {"b": ()})
     ((name, ratio, ends),) = found.others
     assert (name, ratio) == ("b", pytest.approx(4.0))
-    half = 4.302653 * math.log(2) / math.sqrt(3)  # of two degrees of freedom, for 95 %
+    half = 1.959964 * ERROR / math.sqrt(3)  # of the mean of three; for 95 %
     assert (ends.low, ends.high) == pytest.approx((4 * math.exp(-half), 4 * math.exp(half)), rel=1e-6)
 
 
 def test_of_more_backends_all_pairs_hold_together() -> None:
     (found,) = overall(rows({"a": [1.0, 1.0, 1.0], "b": [2.0, 4.0, 8.0], "c": [9.0, 9.0, 9.0]}))
-    half = 7.648861 * math.log(2) / math.sqrt(3)  # for 1 - 0.05 / 3
-    assert found.others[0][2].high == pytest.approx(4 * math.exp(half), rel=1e-4)
+    half = 2.393980 * ERROR / math.sqrt(3)  # for 1 - 0.05 / 3
+    assert found.others[0][2].high == pytest.approx(4 * math.exp(half), rel=1e-6)
 
 
 def test_of_several_batch_sizes_none_counts_more_than_another() -> None:
@@ -59,8 +62,8 @@ def test_who_is_not_in_every_example_is_named_and_left_out() -> None:
     (found,) = overall(rows({"a": [1.0, 1.0, 1.0], "b": [2.0, 2.1, 2.2], "c": [0.0, 3.0, 3.0]}))
     assert [name for name, _, _ in found.others] == ["b"] and found.missing == ("c",)
     (said,) = sentences(rows({"a": [1.0, 1.0, 1.0], "b": [2.0, 2.1, 2.2], "c": [0.0, 3.0, 3.0]}))
-    assert said.startswith("Over the 3 examples, a takes the least time") and "b 2.10 times as long (" in said
-    assert said.endswith("not in all examples: c.")
+    assert said.startswith("Take a: over these 3 examples it takes the least time. b takes 2.10 times as long (")
+    assert said.endswith("Without a time in some example: c.")
 
 
 def test_training_and_inference_of_the_same_examples_have_an_answer_each() -> None:
@@ -71,9 +74,9 @@ def test_training_and_inference_of_the_same_examples_have_an_answer_each() -> No
     assert (train.task, train.fastest, train.missing) == ("train", "a", ())
     assert (infer.task, infer.fastest, infer.missing) == ("infer", "b", ())
     said = sentences([*predicted, *trained])
-    assert [one.partition(",")[0] for one in said] == [
-        "Over the 3 examples in training",
-        "Over the 3 examples in inference",
+    assert [one.partition(" it ")[0] for one in said] == [
+        "Take a: over these 3 examples in training",
+        "Take b: over these 3 examples in inference",
     ]
     assert [(one.task, one.share("b", 1.0)) for one in profiles([*trained, *predicted])] == [
         ("train", 0.0),
@@ -88,8 +91,8 @@ def test_an_example_that_only_predicts_is_one_of_all_examples() -> None:
     assert (found.task, found.examples) == ("", 3)
 
 
-def test_two_examples_and_examples_without_a_fastest_row_have_no_answer() -> None:
-    assert overall(rows({"a": [1.0, 1.0], "b": [2.0, 2.0]})) == []
+def test_one_example_and_examples_without_a_fastest_row_have_no_answer() -> None:
+    assert overall(rows({"a": [1.0], "b": [2.0]})) == []
     unknown = [
         summary(
             name,
@@ -104,11 +107,28 @@ def test_two_examples_and_examples_without_a_fastest_row_have_no_answer() -> Non
     assert overall(unknown) == []
 
 
-def test_examples_that_differ_too_much_name_no_fastest_backend() -> None:
-    (said,) = sentences(rows({"a": [1.0, 1.0, 40.0], "b": [30.0, 50.0, 1.0]}))
-    assert (
-        said == "Over the 3 examples no backend can be called fastest: they differ too much from example to example."
-    )
+def test_examples_in_which_another_backend_is_faster_are_named() -> None:
+    (said,) = sentences(rows({"a": [1.0, 1.0, 1.5], "b": [2.0, 3.0, 1.0]}))
+    assert said.endswith(" b is faster in example_2.")
+    many = {"a": [1.0] * 2 + [1.5] * 4, "b": [20.0, 30.0] + [1.0] * 4}
+    assert sentences(rows(many))[0].endswith(" b is faster in 4 of them.")
+
+
+def test_what_may_be_as_fast_and_what_is_are_said_with_their_bounds() -> None:
+    (said,) = sentences(rows({"a": [1.0, 1.0, 1.0], "b": [1.01, 1.0, 1.02], "c": [1.2, 1.3, 1.0]}))
+    assert said.startswith("Take a: over these 3 examples it takes the least time; b is as fast (1.01 times, 0.")
+    (said,) = sentences(rows({"a": [1.0, 1.0], "b": [1.1, 1.0]}))
+    assert "least time; b may be as fast (1.05 times, 0.9" in said
+    assert "takes" not in said.partition(";")[2]
+
+
+def test_times_without_an_interval_name_no_backend() -> None:
+    some = [
+        summary(name, f"example_{place}", relative_to_fastest=ratio, relative_interval=None, verdict=verdict)
+        for place in range(2)
+        for name, ratio, verdict in (("a", 1.0, FASTEST), ("b", 2.0, SLOWER))
+    ]
+    assert sentences(some) == ["No backend can be named: over these 2 examples times vary too much."]
 
 
 def test_calls_of_a_script_are_no_examples() -> None:

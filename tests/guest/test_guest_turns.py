@@ -145,3 +145,13 @@ def test_a_disturbed_turn_settles_nothing_but_only_so_often(turns: Any, host: so
     assert settled_after(0) == turns.SETTLED_TURNS
     assert settled_after(3) == turns.SETTLED_TURNS + 3
     assert settled_after(1000) == turns.SETTLED_TURNS + turns.MOST_LOST
+
+
+def test_being_held_adds_its_share_to_what_a_call_waits_at_its_end(turns: Any) -> None:
+    call = turns.Call()
+    turns.now = 10.0
+    turns.leave_out(8.0)
+    assert turns.held_seconds() == 8.0
+    assert call.added(2.0) == pytest.approx(1.6)  # it was held for 8 of its 10 seconds
+    turns.now = 20.0
+    assert turns.Call().added(2.0) == 0.0

@@ -14,13 +14,14 @@ from fake_runs import COLORS, cell, measured, replace, summary
 from matplotlib.collections import LineCollection
 from matplotlib.markers import CARETRIGHTBASE
 
+from kbench.analysis.shown_ratios import sure_ratio
 from kbench.analysis.summaries import summarise
 from kbench.plots.bars import _figure as draw_bars
 from kbench.plots.bars import bars
 from kbench.plots.convergence import _figure as draw_curves
 from kbench.plots.convergence import convergence
 from kbench.plots.memory import memory
-from kbench.plots.overview import overview, sure_ratio
+from kbench.plots.overview import overview
 from kbench.plots.styles import OWN, Style, caption, literal, row_styles
 from kbench.values import CALL, FAILED, NO_DIFFERENCE, NOT_COMPARED, RUN, SCRIPT, TIMEOUT, Measured
 

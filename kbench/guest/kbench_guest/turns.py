@@ -29,6 +29,24 @@ def held_seconds() -> float:
     return _held[0]
 
 
+class Call:
+    """A call of fit or predict. When it ends, TensorFlow waits for the threads that read its data, for up to a share
+    of the time since it began. That time goes on while the process is held, so the wait is longer by the same share.
+    """
+
+    def __init__(self) -> None:
+        self._began, self._held = time.perf_counter(), held_seconds()
+
+    def added(self, waited: float) -> float:
+        """Of the seconds that it waited at its end, those that being held has added."""
+        return waited * (held_seconds() - self._held) / max(time.perf_counter() - self._began, 1e-9)
+
+
+def leave_out(seconds: float) -> None:
+    """Count them as if this process had been held."""
+    _held[0] += seconds
+
+
 class Settled(Exception):
     """A process that only times steps has timed enough of them."""
 

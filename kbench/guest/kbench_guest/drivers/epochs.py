@@ -12,7 +12,7 @@ from kbench_guest.drivers.callbacks import Callbacks
 from kbench_guest.frameworks.layer_settings import plain
 from kbench_guest.observing.between_epochs import BetweenEpochs
 from kbench_guest.observing.received import Received
-from kbench_guest.turns import TurnClient
+from kbench_guest.turns import Call, TurnClient
 
 if TYPE_CHECKING:
     from kbench_guest.arrays import Part
@@ -72,9 +72,10 @@ def train(
         timer = EpochClock(framework, model, around)
         callbacks.begin(epoch)
         with received.of_epoch(epoch):
-            called = time.perf_counter()
+            called, call = time.perf_counter(), Call()
             logs = framework.train_epoch(model, epoch, given, timer, callbacks.made)
-            returned = time.perf_counter()
+            late = time.perf_counter() - timer.end - timer.after
+            late -= call.added(late)
         # Some backends compile in fit before the epoch begins: the first epoch counts from the call.
         start = called + timer.before if epoch == 1 else timer.start
         calls = clock.begun
@@ -86,7 +87,7 @@ def train(
         found = dict(received.found(calls if clock.hooked else None), **around.found())
         loss, accuracy = scores.training_scores(logs)
         result = dict(timed, epoch=epoch, samples=found.get("samples", feed.samples), loss=loss, accuracy=accuracy)
-        result["teardown_seconds"] = returned - timer.end - timer.after
+        result["teardown_seconds"] = late
         events.write("received", epoch=epoch, callback_seconds=callbacks.taken(), **found)
         metrics = scores.others(logs, example)
         if validation:
@@ -210,7 +211,7 @@ def infer(
         with contextlib.ExitStack() as watching:
             if epoch == 1 and framework.kernels_at_first:
                 watching.enter_context(recurrent_kernel.reported(framework, model, events))
-            start = time.perf_counter()
+            start, call = time.perf_counter(), Call()
             if tokens:
                 outputs, first = generation.write(model, buffer.model_inputs(), tokens, size)
                 generated = {"tokens": tokens * used, "first_token_seconds": first}
@@ -220,6 +221,8 @@ def infer(
         # On a GPU the last batch's function may return before its work is done; predict returns after that.
         seen = clock.last_end() if on_cpu else None
         end = returned if seen is None else min(seen, returned)  # on a busy machine the clock may come late
+        late = returned - end
+        late -= call.added(late)
         calls = clock.begun
         timed = clock.lap(start, end)
         if epoch == 1:
@@ -231,7 +234,7 @@ def infer(
         elif epoch == 1:
             events.write("note", text=framework.unseen_steps("predict"))
         after = dict(timed, resident_mib=process.resident_mib(), **generated)
-        events.write("epoch", epoch=epoch, samples=samples, teardown_seconds=returned - end, **after)
+        events.write("epoch", epoch=epoch, samples=samples, teardown_seconds=late, **after)
     if not framework.kernels_at_first:  # they would have cost the cold pass time
         clock.active = False
         with recurrent_kernel.reported(framework, model, events):

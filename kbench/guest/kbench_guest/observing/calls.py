@@ -171,6 +171,7 @@ class Calls:
         start, turn = cost.now(), self._turns.turn
 
         def end(found: Any) -> None:
+            fit.returns()
             seconds = cost.now() - start
             with cost.own_work():
                 self._fit, clock.active = None, False

@@ -7,6 +7,7 @@ import keras
 
 from kbench_guest.observing import about, cost
 from kbench_guest.observing.returned import numbers
+from kbench_guest.turns import Call, leave_out
 
 if TYPE_CHECKING:
     from kbench_guest.observing.calls import Calls, Site
@@ -24,7 +25,7 @@ class Fit:
         self._site = site
         self._model = model
         self._facts = facts
-        self._called = time.perf_counter()
+        self._called, self._call = time.perf_counter(), Call()
         # A model that was compiled anew is compiled by the framework, too.
         self._first = model not in site.models or getattr(model, "train_function", True) is None
         self._steps = steps
@@ -32,6 +33,7 @@ class Fit:
         self._executions = -(-steps // self._at_once)  # of an epoch; 0 if that is not known
         self._start: Optional[float] = None
         self._end: Optional[float] = None
+        self._ended: Optional[float] = None  # when all of the last epoch had
         self._done = 0
         self._validated: Optional[float] = None  # when the last validation had ended
         site.models.add(model)
@@ -92,10 +94,15 @@ class Fit:
             evaluation_seconds=max(0.0, now - self._end) if validated else None,
             **dict(timed, **as_scores(numbers(logs))),
         )
-        self._start = None
+        self._start, self._ended = None, time.perf_counter()
         most = self._calls.program["max_epochs"]
         if most and self._done >= most:
             self._model.stop_training = True
+
+    def returns(self) -> None:
+        """It returns: what being held has added to that is left out."""
+        if self._ended is not None:
+            leave_out(self._call.added(time.perf_counter() - self._ended))
 
     def write_call(self, seconds: float, cold: bool, turn: Tuple[int, int], turns: "TurnClient") -> None:
         """Write what the call took in all. cold: whether it was the first of its turn; turn: that it began in."""
