@@ -6,7 +6,7 @@ import bisect
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, geometric_mean
+from statistics import fmean
 
 from scipy import stats
 
@@ -138,7 +138,7 @@ def _level(row: Summary) -> _Level:
 
 
 def _of_example(backends: Mapping[str, Mapping[Point, _Level]]) -> dict[str, _Level]:
-    """The level of each backend over all rankings of an example, relative to the fastest; infinite if it lacks one."""
+    """The level of each backend over all rankings, relative to the fastest; infinite if it lacks one."""
     rankings = {ranking for found in backends.values() for ranking in found}
     means = {name: _mean(found.values()) if len(found) == len(rankings) else None for name, found in backends.items()}
     best = min((one.ratio for one in means.values() if one), default=1.0)
@@ -147,7 +147,7 @@ def _of_example(backends: Mapping[str, Mapping[Point, _Level]]) -> dict[str, _Le
 
 def _mean(levels: Collection[_Level]) -> _Level:
     error = math.sqrt(sum(one.error**2 for one in levels)) / len(levels)
-    return _Level(geometric_mean(one.ratio for one in levels), error)
+    return _Level(math.prod(one.ratio for one in levels) ** (1 / len(levels)), error)
 
 
 def _of_group(device: str, task: str, examples: _Examples, confidence: float) -> Overall | None:
