@@ -37,6 +37,14 @@ def how(row: Summary, rows: Sequence[Summary]) -> str:
     return "; ".join(text for text in (_by_accuracy(row, others), _by_loss(row, others)) if text)
 
 
+_UNLIKE = "does not learn like the others"
+
+
+def is_unlike(note: str) -> bool:
+    """Whether a row's note says that."""
+    return note.startswith(_UNLIKE)
+
+
 def advice(row: Summary) -> str:
     """A known difference of its backend, or else what would show whether it is chance; empty if that is known."""
     if row.learning_cause:
@@ -57,7 +65,7 @@ def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary
             if text := how(row, group):
                 others = [other.backend for other in group if other is not row]
                 made = replace(row, learning_cause=_cause(facts.get((row.example, row.backend), Facts()), others))
-                note = f"does not learn like the others: {text}.{advice(made)}".rstrip(".")
+                note = f"{_UNLIKE}: {text}.{advice(made)}".rstrip(".")
                 unlike[id(row)] = replace(made, notes=(*row.notes, note))
     return [unlike.get(id(row), row) for row in rows]
 

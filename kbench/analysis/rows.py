@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from kbench import axes
 from kbench.analysis import afterwards, call_outputs, final_scores, intervals, learning, roofline, spreads
@@ -21,12 +20,7 @@ from kbench.axes import Point
 from kbench.store.reading import RunRecord, RunResults, objects
 from kbench.store.runs import MACHINES
 from kbench.summary import TO_BASELINE, TO_FASTEST, Summary
-from kbench.values import AS_FAST, BASELINE, FASTEST, NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, PRECISION, base
-
-TUNED = (
-    "kbench sets variables that make it faster than it comes (`list backends --variables` prints them); "
-    "--settings default,tuned measures both"
-)
+from kbench.values import AS_FAST, BASELINE, FASTEST, NATIVE, NO_DIFFERENCE, NOT_COMPARED, PRECISION, base
 
 
 def limits(run: RunRecord) -> Limits | None:
@@ -50,8 +44,7 @@ def summarised(run: RunResults, baseline: str = "") -> Sequence[Summary]:
         asked if isinstance(asked, int | float) else PRECISION,
     )
     rows = call_outputs.noted(learning.noted(rows, measured), measured)
-    rows = afterwards.noted(final_scores.noted(rows, measured), measured)
-    return [_with_variables(row, run) for row in rows]
+    return afterwards.noted(final_scores.noted(rows, measured), measured)
 
 
 def priors(run: RunRecord) -> Priors | None:
@@ -60,14 +53,15 @@ def priors(run: RunRecord) -> Priors | None:
     return spreads.from_record(kept) if isinstance(kept, list) else None
 
 
-def _with_variables(row: Summary, run: RunRecord) -> Summary:
-    """With a note, if the row's cells had variables that only make its backend faster."""
-    tuned = run.backends.get(row.backend, {}).get("tuned")
-    environment = objects(run.provenance.get("environments")).get(row.backend, {})
-    given = environment.get("variables")
-    if row.status != OK or not isinstance(tuned, list) or not isinstance(given, dict) or not given.keys() & {*tuned}:
-        return row
-    return replace(row, notes=(*row.notes, TUNED))
+def tuned(run: RunRecord) -> list[str]:
+    """The run's backends whose cells had variables that only make them faster."""
+    environments = objects(run.provenance.get("environments"))
+    found = []
+    for name, about in run.backends.items():
+        variables, named = environments.get(name, {}).get("variables"), about.get("tuned")
+        if isinstance(named, list) and isinstance(variables, dict) and variables.keys() & {*named}:
+            found.append(name)
+    return found
 
 
 def natives(backends: Mapping[str, Mapping[str, object]]) -> dict[str, str]:

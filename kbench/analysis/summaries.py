@@ -173,7 +173,7 @@ def _summary(
             *(note for note in _notes(repeats) if not (slower and note.startswith(step_times.NOT_STEADY))),
             *row_times.notes(time, short),
             *([f"operations of {', '.join(work.unknown)} are not counted"] if work and work.unknown else []),
-            *_late(usual, teardown, facts),
+            *([] if any(epoch.rounds for epoch in steady) else _late(usual, teardown, facts)),
             *_around_batches(usual, ok),
             *([memory_growth.sentence(grows, kind.unit, ok)] if grows else []),
             *([time_growth.sentence(slower, kind.unit)] if slower else []),
@@ -336,7 +336,7 @@ def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
 
 
 def _late(usual: float | None, teardown: float | None, facts: Facts) -> list[str]:
-    """A note on a fit or predict that takes long after its last batch."""
+    """A note on a fit or predict that takes long after its last batch. Not in turns: being held lengthens that."""
     if not usual or teardown is None or teardown < max(LATE * usual, LATE_SECONDS):
         return []
     function = workloads.of(facts.task).function or "fit"

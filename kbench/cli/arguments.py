@@ -89,7 +89,10 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
     "report": (
         "Write a run's tables, plots and pages again from its measurements, and print the tables; or put several "
         "runs on one page.",
-        ("runs", "--output", "--plot-style", "--plot-size", "--no-plots", "--baseline", *_SHOWN, "--results"),
+        (
+            "runs", "--output", "--plot-style", "--plot-size", "--no-plots", "--verbose of report", "--baseline",
+            *_SHOWN, "--results",
+        ),
     ),
     "compare": (
         "Compare runs side by side. For each example and backend: steady times, their ratio with its 95 % interval, "

@@ -270,7 +270,12 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "compare with this backend instead of the fastest; native: each with its framework without Keras",
     },
     "--quiet": {**_DETAIL, "const": "quiet", "help": "print only the final tables"},
-    "--verbose": {**_DETAIL, "const": "verbose", "help": "print a line per epoch: seconds, loss, accuracy"},
+    "--verbose": {
+        **_DETAIL,
+        "const": "verbose",
+        "help": "print a line per epoch, and the tables of all examples; without it those of one or two",
+    },
+    "--verbose of report": {**_DETAIL, "const": "verbose", "help": "print the tables of more than two examples, too"},
     "--format": {
         "choices": ("table", "markdown", "csv", "json"),
         "default": "table",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kbench import axes
 from kbench.analysis.call_sites import by_line, program_of
-from kbench.analysis.rows import again, summarised
+from kbench.analysis.rows import again, summarised, tuned
 from kbench.comparison import published, published_accuracy
 from kbench.comparison.published_accuracy import PublishedAccuracy
 from kbench.comparison.scaling import within
@@ -111,6 +111,7 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
         accuracies=published_accuracy.beside(summaries, results.measured, figures),
         addresses=published.addresses(),
         again=again(results),
+        tuned=tuned(results),
         further=causes.tables(results, summaries),
         suite=suite,
         laid_out=suite_tables.tables(suite, summaries, figures) if suite else (),

@@ -54,7 +54,7 @@ class Screen:
             case events.Explaining(text) if not self._quiet:
                 print_note(text)
             case events.ExampleEnded(run, example) if not self._quiet:
-                _print_example(run, example)
+                _print_example(run, example, self._detail == terminal.VERBOSE)
             case _:
                 self._environment(event)
                 self._cell(event)
@@ -100,9 +100,9 @@ class Screen:
                 self._progress = None
 
 
-def _print_example(run: Path, example: str) -> None:
+def _print_example(run: Path, example: str, tables: bool) -> None:
     """Print an example's result while others still run."""
     with contextlib.suppress(UserError):  # the run continues; the error is reported at its end
         there = store.read(run)
         rows = [row for row in summarised(there) if program_of(row.example) == example]
-        terminal.print_example(rows, terminal.repeat_command(there))
+        terminal.print_example(rows, terminal.repeat_command(there), tables)

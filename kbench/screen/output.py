@@ -13,11 +13,12 @@ from kbench.comparison import published
 from kbench.machine.provenance import describe
 from kbench.outputs import causes, compared_lines
 from kbench.screen import terminal
-from kbench.screen.terminal import TABLE, USUAL
+from kbench.screen.colors import painter
+from kbench.screen.terminal import TABLE, USUAL, VERBOSE
 from kbench.selection import suites
 from kbench.store.files import replace
 from kbench.summary import Summary
-from kbench.tables import columns, csv, interrupted, keras_cost, markdown, text
+from kbench.tables import at_a_glance, columns, csv, interrupted, keras_cost, markdown, overall, text
 from kbench.tables import suites as suite_tables
 from kbench.tables.columns import Shown
 from kbench.tables.content import Table
@@ -74,13 +75,28 @@ def print_rows(run: store.RunResults, rows: Sequence[Summary], wanted: Output) -
         for sentence in asked:
             print(f"\n{at_blanks(sentence, width)}")
         print()
-        terminal.print_text(text.text(ordered, width, terminal.repeat_command(run), wanted.shown))
-        for one in _further(run, rows, measured_only=True):
-            terminal.print_text("\n" + text.together([one], width, "in summary.md"))
+        again = terminal.repeat_command(run)
+        if _is_short(run, rows, wanted):
+            terminal.print_text(at_a_glance.text(ordered, width, again, painter(sys.stdout)))
+        else:
+            above = [] if wanted.shown.columns else overall.sentences(rows)
+            terminal.print_text(
+                "\n\n".join(
+                    [*(at_blanks(one, width) for one in above), text.text(ordered, width, again, wanted.shown)]
+                )
+            )
+            for one in _further(run, rows, measured_only=True):
+                terminal.print_text("\n" + text.together([one], width, "in summary.md"))
         for remark in remarks:
             if remark not in asked:
                 print(f"\n{at_blanks(remark, width)}")
     export_rows(run, rows, wanted)
+
+
+def _is_short(run: store.RunResults, rows: Sequence[Summary], wanted: Output) -> bool:
+    """Whether the run is told by its answer and a heat map; its tables are elsewhere."""
+    suite = suites.of_request(run.request) is not None
+    return at_a_glance.is_enough(rows) and not (suite or wanted.shown.columns or wanted.detail == VERBOSE)
 
 
 def export_rows(run: store.RunResults, rows: Sequence[Summary], wanted: Output) -> None:

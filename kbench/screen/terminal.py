@@ -59,6 +59,8 @@ def print_plan(plan: Plan, missing: Sequence[str], instead: str = "", file: Text
     lines += planned_data.lines(plan, width())
     of_devices = [f"{one.label}{f' ({one.name}, driver {one.driver})' if one.name else ''}" for one in plan.devices]
     lines.append(f"  device     {', '.join(of_devices)}")
+    if any(backend.tuned for backend in plan.backends):
+        lines.append("  settings   tuned for speed; --settings default,tuned measures both")
     noted: dict[str, list[str]] = {}
     for backend, build in plan.environments():
         if build.note:
@@ -119,11 +121,9 @@ def print_cell_output(run: Path, task: CellTask) -> None:
         print(content.decode(errors="replace"), end="")
 
 
-def print_example(rows: Sequence[Summary], command: str = "") -> None:
-    """Print an example's table on a terminal, or else only its answer; all tables come at the end. `command` repeats
-    what could not be compared.
-    """
-    if sys.stderr.isatty():
+def print_example(rows: Sequence[Summary], command: str = "", tables: bool = False) -> None:
+    """Print an example's answer, or its table. `command` repeats what could not be compared."""
+    if tables:
         print_note(f"\n{colored(text.text(rows, width(), command), sys.stderr)}\n")
         return
     for found in filter(None, (answer(group, command) for group in by_example(rows))):
@@ -160,6 +160,9 @@ def print_folder(run: Path, what: str, start: str, file: TextIO | None = None) -
     print(f"\n{at_blanks(f'{what}: {_short(run)} (start with {start})', width())}", file=file or sys.stdout)
 
 
+_NAMED = 4  # open comparisons; of more, the number is said
+
+
 def print_open(
     run: store.RunResults,
     found: Mapping[Point, Sequence[Summary]],
@@ -169,11 +172,12 @@ def print_open(
     """Print what is open, what settling it would take, and how; nothing if all is settled."""
     if not found:
         return
-    varying = axes.varying(found)
+    varying, others = axes.varying(found), sum(len(rows) - 1 for rows in found.values())
     named = "; ".join(
         f"{_named(ranking, varying)} on {', '.join(row.backend for row in rows[1:])}"
         for ranking, rows in found.items()
     )
+    named = f"{others} comparisons" if others > _NAMED else named
     needed = settling.seconds(run, found, PRECISION if precision is None else precision)
     if math.isinf(needed):
         rest = "No number of processes that kbench would start is expected to settle all of it"

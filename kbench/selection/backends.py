@@ -61,7 +61,11 @@ def load_all(folder: Path, further: Path | None = None) -> dict[str, Backend]:
 
 
 def _files(folder: Path) -> dict[str, Backend]:
-    found = sorted(folder.glob("*/*.toml"), key=lambda path: (by_number(path.parent.name), path.stem))
+    def place(path: Path) -> tuple[object, ...]:
+        generation = path.parent.name
+        return generation in IN_FULL, by_number(generation), path.stem  # Keras first
+
+    found = sorted(folder.glob("*/*.toml"), key=place)
     if not found:
         raise UserError(f"no backend's file was found under {folder}")
     return {backend.name: backend for backend in map(load, found)}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kbench.comparison.published_accuracy import PublishedAccuracy, Reached
-from kbench.tables.content import Table, accuracy
+from kbench.tables.content import Table
+from kbench.tables.entries import accuracy
 from kbench.text import MISSING, plain, significant
 
 

@@ -85,13 +85,24 @@ def headline(summaries: Sequence[Summary], again: str = "") -> str:
     synthetic = dict.fromkeys(row.example for row in summaries if data.is_synthetic(row))
     if synthetic:
         tail += f" On synthetic data: {', '.join(synthetic)}."
-    unclear = {row.ranking for row in summaries if _verdict(row) == NOT_COMPARED}
-    there = [row for row in summaries if row.ranking in unclear]
+    there = _unclear(summaries)
     missing = _missing(there, f"of {len(rankings)} {what}" if len(rankings) > 1 else "", again)
     # What the reader can do something about comes first.
     parts = (missing, first, tail) if _disturbed(there) or not ranked else (first, missing, tail)
     before = (*of_program.failures(summaries), *otherwise.sentences(summaries))
     return plain(" ".join([*before, *(part for part in parts if part)]))
+
+
+def not_compared(summaries: Sequence[Summary], again: str = "") -> str:
+    """What could not be compared of several examples, and why; empty if all was. `again` as in `answer`."""
+    examples = len({row.ranking for row in summaries})
+    return _missing(_unclear(summaries), f"of {examples} examples", again)
+
+
+def _unclear(summaries: Sequence[Summary]) -> list[Summary]:
+    """The rows of the rankings in which some could not be compared."""
+    rankings = {row.ranking for row in summaries if _verdict(row) == NOT_COMPARED}
+    return [row for row in summaries if row.ranking in rankings]
 
 
 def _missing(there: Sequence[Summary], of_all: str, again: str) -> str:

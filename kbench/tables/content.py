@@ -8,17 +8,16 @@ from functools import partial
 from itertools import groupby
 
 from kbench import axes
-from kbench.analysis.call_outputs import sentence
 from kbench.analysis.call_sites import is_fit
 from kbench.axes import Axis
 from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, Summary
-from kbench.tables import data, of_script
+from kbench.tables import data, notes, of_script
 from kbench.tables.answers import answer
 from kbench.tables.columns import ALL, Shown, chosen, texts
-from kbench.text import MISSING, format_bound, format_ratio, plain, significant
-from kbench.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, Cell, Interval, base, beside_others
+from kbench.tables.entries import accuracy, marked, of_ratio, short_target, shows_spread, with_half
+from kbench.text import MISSING, plain, significant
+from kbench.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, Cell, base, beside_others
 
-UNKNOWN = 1000  # an interval whose ends are more than so many times apart is not shown
 _MARKS = {
     NO_DIFFERENCE: "~: open: no difference shown, as the interval of the ratio includes 1.",
     NOT_COMPARED: "?: could not be compared, as the ratio has no interval or one wider than a factor of 3 each way.",
@@ -27,10 +26,10 @@ _KERNELS = (
     "kernel: how time steps were computed: fused (one kernel for all), scan (a compiled loop), loop (one by one), "
     "unrolled (all in one graph)."
 )
-# What other columns show, too: a verdict shows in the ratio, and samples/s is s/epoch turned round.
+# What a narrow page leaves out first. A verdict is never left out.
 _OPTIONAL = (
-    "% of limit", "samples/s", "images/s", "first epoch (s)", "first call (s)", "cold pass (s)", "verdict",
-    "95 % interval (s)", "95 % interval (x default)", "95 % interval (x native)",
+    "recurrent", "kernel", "% of limit", "samples/s", "images/s", "first epoch (s)", "first call (s)",
+    "cold pass (s)", "loss", "val. loss", "val. accuracy", "x default", "x native",
 )  # fmt: skip
 
 
@@ -54,13 +53,13 @@ class Table:
         return [f"[{number}] {note}" for number, note in enumerate(self.footnotes, self.first)]
 
 
-def tables(summaries: Iterable[Summary], again: str = "", shown: Shown = ALL) -> list[Table]:
+def tables(summaries: Iterable[Summary], again: str = "", shown: Shown = ALL, brief: bool = False) -> list[Table]:
     """One table per example, in reading order: a note stands below the first table that it is about.
 
-    `again`: the command that repeats what could not be compared.
+    `again`: the command that repeats what could not be compared. `brief`: of an example's row only its chief note.
     """
     footnotes: list[str] = []
-    return remarks_once([table(rows, footnotes, again, shown) for rows in by_example(summaries)])
+    return remarks_once([table(rows, footnotes, again, shown, brief) for rows in by_example(summaries)])
 
 
 def by_example(summaries: Iterable[Summary]) -> list[list[Summary]]:
@@ -83,11 +82,17 @@ def remarks_once(found: Iterable[Table]) -> list[Table]:
     return once
 
 
-def table(rows: Sequence[Summary], footnotes: list[str] | None = None, again: str = "", shown: Shown = ALL) -> Table:
+def table(
+    rows: Sequence[Summary],
+    footnotes: list[str] | None = None,
+    again: str = "",
+    shown: Shown = ALL,
+    brief: bool = False,
+) -> Table:
     """The table of one example. `rows` is not empty; new footnotes are added to those of the tables above."""
     footnotes = [] if footnotes is None else footnotes
     above = len(footnotes)
-    columns = chosen({**_columns(rows), "status": lambda row: _status(row, footnotes)}, rows, shown)
+    columns = chosen({**_columns(rows), "status": lambda row: _status(row, footnotes, brief)}, rows, shown)
     usual = {"backend", "channels", "device", "recurrent", "kernel", "verdict", "status"}
     return Table(
         heading=heading(rows),
@@ -100,7 +105,20 @@ def table(rows: Sequence[Summary], footnotes: list[str] | None = None, again: st
         answer=answer(rows, again),
         optional=()
         if shown.columns
-        else tuple(name for name in (*_OPTIONAL, *_target_columns(rows), *_less_asked(rows)) if name in columns),
+        else tuple(
+            name
+            for name in (*_unneeded(rows), *_OPTIONAL, *_target_columns(rows), *_less_asked(rows))
+            if name in columns
+        ),
+    )
+
+
+def _unneeded(rows: Sequence[Summary]) -> list[str]:
+    """The layout, where each backend has one."""
+    return (
+        ["channels"]
+        if len({(row.backend, row.image_data_format) for row in rows}) == len({row.backend for row in rows})
+        else []
     )
 
 
@@ -136,9 +154,7 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     if work.of_program:
         return columns | _of_script(rows)
     infers, unit = work.per_samples, "images" if rows[0].input in ("image", "") else "samples"
-    columns[work.column.replace("samples", unit)] = lambda row: significant(row.shown_seconds)
-    if any(row.epoch_interval for row in rows):
-        columns["95 % interval (s)"] = lambda row: ends(row.shown_interval)
+    columns[work.column.replace("samples", unit)] = lambda row: with_half(row.shown_seconds, row.shown_interval)
     columns |= _comparison(rows)
     columns["cold pass (s)" if infers else "first epoch (s)"] = lambda row: significant(row.first_epoch_seconds)
     if any(row.tokens_per_second is not None for row in rows):
@@ -204,8 +220,6 @@ def _of_script(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     """The columns of a line that calls a model, of a whole program, or of what is outside."""
     columns = of_script.times(rows[0])
     if rows[0].work.compared:
-        if any(row.epoch_interval for row in rows):
-            columns["95 % interval (s)"] = lambda row: ends(row.epoch_interval)
         columns |= _comparison(rows)
     columns |= of_script.others(rows)
     names = sorted({name for row in rows for name in row.metrics}, key=_place_of_score)
@@ -225,7 +239,7 @@ def _less_asked(rows: Sequence[Summary]) -> list[str]:
         return []
     main = next((one for one in ("val_accuracy", "val_loss", "accuracy", "loss") if one in names), names[0])
     others = [plain(one) for one in reversed(names) if one != main]
-    return ["steps/s", "around (s)", "compile (s)", *others, "total (s)", "95 % interval (x)"]
+    return ["steps/s", "around (s)", "compile (s)", *others, "total (s)"]
 
 
 def _metric(name: str, row: Summary) -> str:
@@ -234,30 +248,15 @@ def _metric(name: str, row: Summary) -> str:
 
 def _comparison(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     """The ratio to the baseline, or else to the fastest, how sure it is, and what that shows."""
-    kind, name = (TO_BASELINE, "x baseline") if rows[0].baseline else (TO_FASTEST, "x fastest")
-
-    def interval(row: Summary) -> Interval | None:
-        return row.ratios[kind].interval if kind in row.ratios else None
-
-    columns: dict[str, Callable[[Summary], str]] = {
-        name: lambda row: format_ratio(row.ratios[kind].value, row.verdict) if kind in row.ratios else MISSING
-    }
-    if any(map(interval, rows)):
-        columns["95 % interval (x)"] = lambda row: ends(interval(row), format_bound)
+    kind, name = (TO_BASELINE, "x baseline") if rows[0].baseline else (TO_FASTEST, "times slower")
+    columns: dict[str, Callable[[Summary], str]] = {name: partial(of_ratio, kind)}
+    if any(kind in row.ratios and row.ratios[kind].interval for row in rows):
         columns["verdict"] = lambda row: row.verdict or MISSING
     if _with_default(rows):
         columns["x default"] = partial(of_ratio, TO_DEFAULT)
-        columns["95 % interval (x default)"] = lambda row: ends(row.default_interval, format_bound)
     if rows[0].baseline != NATIVE and any(TO_NATIVE in row.ratios for row in rows):
         columns["x native"] = partial(of_ratio, TO_NATIVE)
-        columns["95 % interval (x native)"] = lambda row: ends(row.native_interval, format_bound)
     return columns
-
-
-def of_ratio(kind: str, row: Summary) -> str:
-    """A ratio with the mark of its own verdict."""
-    one = row.ratios.get(kind)
-    return MISSING if one is None else format_ratio(one.value, one.verdict)
 
 
 def _with_default(rows: Sequence[Summary]) -> bool:
@@ -276,47 +275,10 @@ def _target_columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], st
     }
 
 
-def short_target(target: str) -> str:
-    """A target as columns show it: of the validation accuracy, the number alone."""
-    return target.removeprefix("val_accuracy >= ")
-
-
-def ends(interval: Interval | None, shown: Callable[[float], str] = significant) -> str:
-    """An interval as tables show it; none where it says nothing."""
-    if interval is None or 0 < UNKNOWN * interval.low < interval.high:
-        return MISSING
-    return f"{shown(interval.low)}-{shown(interval.high)}"
-
-
-def accuracy(row: Summary | None) -> str:
-    """The final validation accuracy, with its spread over the repeats."""
-    if row is None or row.final_val_accuracy is None:
-        return MISSING
-    spread = f" ± {row.final_val_accuracy_sd:.4f}" if _shows_spread(row) else ""
-    return f"{row.final_val_accuracy:.4f}{spread}"
-
-
-def _shows_spread(row: Summary) -> bool:
-    """Whether the spread of the accuracy is more than 0 in the figures that are shown."""
-    return f"{row.final_val_accuracy_sd or 0.0:.4f}" != "0.0000"
-
-
-def _status(row: Summary, footnotes: list[str]) -> str:
-    reason = [row.reason] if row.reason and row.status != OK else []
+def _status(row: Summary, footnotes: list[str], brief: bool) -> str:
     status = f"{row.status}, differs" if row.differs else row.status
     status += ", other outputs" if row.otherwise else ""
-    above = sentence(row.backend, row.otherwise) if row.otherwise else ""  # which the tables have above them
-    return marked(status, [*reason, *row.differs, *(note for note in row.notes if note != above)], footnotes)
-
-
-def marked(entry: str, notes: Iterable[str], footnotes: list[str]) -> str:
-    """An entry of a table with the marks of its notes; new ones are added to `footnotes`."""
-    marks: dict[str, None] = {}  # as a set that keeps its order
-    for note in map(plain, notes):
-        if note not in footnotes:
-            footnotes.append(note)
-        marks[f"[{footnotes.index(note) + 1}]"] = None
-    return " ".join([entry, *marks])
+    return marked(status, notes.chief(row) if brief and not row.work.of_program else notes.of(row), footnotes)
 
 
 def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
@@ -374,7 +336,7 @@ def _on_learning(rows: Sequence[Summary]) -> dict[str, bool]:
         if row.repeats_to_target and row.repeats_to_target < row.repeats
     )
     return {
-        f"±: the standard deviation over repeats with {seeds}.": any(map(_shows_spread, rows)),
+        f"±: the standard deviation over repeats with {seeds}.": any(map(shows_spread, rows)),
         f"to {target}: training until {until}.{missed}": any(row.repeats_to_target for row in rows),
     }
 

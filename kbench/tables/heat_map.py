@@ -12,13 +12,14 @@ from kbench import axes
 from kbench.analysis.overall import ranked
 from kbench.analysis.shown_ratios import shown_ratio, sure_ratio, words
 from kbench.summary import Summary
-from kbench.tables.content import marks
-from kbench.text import MISSING, at_blanks, plain
-from kbench.values import NO_DIFFERENCE, NOT_COMPARED
+from kbench.text import MISSING, plain
+from kbench.values import NO_DIFFERENCE, NOT_COMPARED, UNSUPPORTED
 
 Paint = Callable[
     [str, float | None], str
 ]  # an entry and its ratio, None where it says nothing -> the entry in colour
+
+_MARKS = {NO_DIFFERENCE: "~: no difference shown", NOT_COMPARED: "?: could not be compared"}
 
 
 def unpainted(entry: str, ratio: float | None) -> str:
@@ -40,8 +41,10 @@ def text(rows: Sequence[Summary], width: int, paint: Paint = unpainted) -> str:
         lines = _grid("backend", backends, examples, turned, paint)
     baseline = next((row.baseline for row in rows if row.baseline), "")
     what = f"Time, as a multiple of that of {plain(baseline)}" if baseline else "Time, as a multiple of the fastest's"
-    meant = marks(row.verdict for row in best.values() if row.verdict in (NO_DIFFERENCE, NOT_COMPARED))
-    return "\n".join([f"{what}:", lines, *(at_blanks(one, width) for one in meant)])
+    verdicts = {row.verdict for row in best.values()}
+    meant = [meaning for verdict, meaning in _MARKS.items() if verdict in verdicts]
+    meant += ["-: not supported"] if any(row.status == UNSUPPORTED for row in best.values()) else []
+    return "\n".join([f"{what}:", lines, *([f"{'; '.join(meant)}."] if meant else [])])
 
 
 def _places(rows: Sequence[Summary]) -> Callable[[Summary], str]:
@@ -63,7 +66,7 @@ def _grid(
 def _entry(row: Summary | None, paint: Paint) -> str:
     if row is None:
         return MISSING
-    return paint("-" if row.status == "unsupported" else words(row), sure_ratio(row))
+    return paint(MISSING if row.status == UNSUPPORTED else words(row), sure_ratio(row))
 
 
 def _broken(name: str) -> list[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kbench.summary import TO_FASTEST, TO_NATIVE, Summary
-from kbench.tables.content import Table, ends, of_ratio
-from kbench.text import MISSING, format_bound, plain, significant
+from kbench.tables.content import Table
+from kbench.tables.entries import of_ratio
+from kbench.text import MISSING, plain, significant
 from kbench.values import NATIVE
 
 _REMARK = (
@@ -22,7 +23,7 @@ def table(summaries: Sequence[Summary]) -> Table | None:
         return None
     several_devices = len({row.device for row, _ in pairs}) > 1
     columns = (
-        "example", "backend", "without Keras", "s/epoch", "s/epoch without", f"x {NATIVE}", "95 % interval (x)",
+        "example", "backend", "without Keras", "s/epoch", "s/epoch without", f"x {NATIVE}",
         "extra per step (ms)", "extra first step (s)", "extra before it (s)",
     )  # fmt: skip
     return Table(
@@ -55,7 +56,6 @@ def _row(row: Summary, native: Summary, several_devices: bool) -> tuple[str, ...
         significant(row.epoch_seconds),
         significant(native.epoch_seconds),
         of_ratio(TO_NATIVE, row),
-        ends(row.native_interval, format_bound),
         _more(row.step_seconds_median, native.step_seconds_median, 1000.0),
         _more(row.phases.get("first_step"), native.phases.get("first_step")),
         _more(_before(row), _before(native)),

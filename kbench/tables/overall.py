@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from kbench.analysis.overall import Overall, overall, scope
 from kbench.analysis.ratios import verdict
 from kbench.summary import Summary
 from kbench.text import format_bound, listed, plain
-from kbench.values import AS_FAST, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
+from kbench.values import AS_FAST, NO_DIFFERENCE, NOT_COMPARED, SLOWER, UNSUPPORTED, Interval
 
 Other = tuple[str, float, Interval]
 
@@ -18,10 +18,11 @@ _NAMED = 3  # examples in which another backend is faster; of more, the number i
 def sentences(summaries: Sequence[Summary]) -> list[str]:
     """Which backend to take: for each device and task with two examples or more in which two backends have a time."""
     several = len({row.device for row in summaries}) > 1
-    return [_answer(one, scope(one, several)) for one in overall(summaries)]
+    unable = {row.backend for row in summaries if row.status == UNSUPPORTED}  # which is known before
+    return [_answer(one, scope(one, several), unable) for one in overall(summaries)]
 
 
-def _answer(one: Overall, where: str) -> str:
+def _answer(one: Overall, where: str, unable: Collection[str]) -> str:
     verdicts = {name: verdict(ends) for name, _, ends in one.others}
     of = {kind: [other for other in one.others if verdicts[other[0]] == kind] for kind in verdicts.values()}
     slower, equal, near = of.get(SLOWER, []), of.get(AS_FAST, []), of.get(NO_DIFFERENCE, [])
@@ -40,8 +41,8 @@ def _answer(one: Overall, where: str) -> str:
     parts += [f"{name} is faster in {_examples(found)}." for name, found in one.faster.items() if found]
     if unsure:
         parts.append(f"Not compared, as times vary too much: {', '.join(unsure)}.")
-    if one.missing:
-        parts.append(f"Without a time in some example: {', '.join(one.missing)}.")
+    if missing := [name for name in one.missing if name not in unable]:
+        parts.append(f"Without a time in some example: {', '.join(missing)}.")
     return plain(" ".join(parts))
 
 

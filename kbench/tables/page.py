@@ -11,7 +11,7 @@ from kbench.comparison.published import FigureBesideRow
 from kbench.comparison.published_accuracy import PublishedAccuracy
 from kbench.selection.suites import Suite
 from kbench.summary import Summary
-from kbench.tables import accuracies, keras_cost, suites
+from kbench.tables import accuracies, at_a_glance, heat_map, keras_cost, overall, suites
 from kbench.tables.answers import headline
 from kbench.tables.configuration import configuration
 from kbench.tables.content import Table, by_example, tables
@@ -39,6 +39,7 @@ class Run:
     addresses: Mapping[str, str] = field(default_factory=dict)  # of their sources
     further: Sequence[Table] = ()  # of what was looked into
     again: str = ""  # the command that repeats what could not be compared
+    tuned: Sequence[str] = ()  # backends with variables that only make them faster
     suite: Suite | None = None
     laid_out: Sequence[Table] = ()  # its tables, as the original has them
 
@@ -55,7 +56,7 @@ def page(run: Run, plots: Mapping[str, Sequence[str]], resumed: Sequence[str] = 
     summaries = run.summaries
     parts = [
         f"# kbench: {escape(run.name)}",
-        escape(headline(summaries, run.again)) if summaries else "Nothing was measured.",
+        *(_answer(run) if summaries else ["Nothing was measured."]),
     ]
     parts += [f"Machine: {escape(run.machine)}."] if run.machine else []
     parts += [f"Command: {code(run.command)}"] if run.command else []
@@ -69,6 +70,9 @@ def page(run: Run, plots: Mapping[str, Sequence[str]], resumed: Sequence[str] = 
         parts.append(_WORDS)
     if any(row.percent_of_limit is not None for row in summaries):
         parts.append(_LIMIT)
+    if run.tuned:
+        names = escape(", ".join(run.tuned))
+        parts.append(f"Variables that kbench sets for speed: {names} (`list backends --variables` prints them).")
     parts += _pictures("all examples", plots.get("", ()))
     for table, rows in zip(tables(summaries, run.again), by_example(summaries), strict=True):
         example = rows[0].title
@@ -87,6 +91,18 @@ def page(run: Run, plots: Mapping[str, Sequence[str]], resumed: Sequence[str] = 
     parts += configuration(run.provenance, run.examples, run.measured, summaries)
     return "\n\n".join(parts) + "\n"
 
+
+def _answer(run: Run) -> list[str]:
+    """As on the screen: which backend to take, and of several examples a heat map and what is wrong."""
+    rows = run.summaries
+    found = [escape(one) for one in overall.sentences(rows)] or [escape(headline(rows, run.again))]
+    if at_a_glance.is_enough(rows):
+        found.append(f"```text\n{heat_map.text(rows, _WIDTH)}\n```")
+        found += [f"- {escape(one)}" for one in at_a_glance.problems(rows, run.again)]
+    return found
+
+
+_WIDTH = 100
 
 _WORDS = (
     "Intervals are 95 % bootstrap intervals; those of fewer than five values are at least as wide as Student's, and "
@@ -110,7 +126,7 @@ def _ratio(summaries: Sequence[Summary]) -> str:
             f"x baseline is the ratio to {escape(summaries[0].baseline)} (its fastest row) on the same example and "
             "device"
         )
-    return "x fastest is the ratio to the fastest row of the same example and device"
+    return "*times slower* is the ratio to the fastest row of the same example and device"
 
 
 def _pictures(what: str, paths: Sequence[str]) -> list[str]:

@@ -14,8 +14,9 @@ from kbench.backend_keys import QUANTITIES
 from kbench.parity.agreement import ALONE, NUMPY, ONLY, TOLERANCES
 from kbench.parity.values import Agreement, Deviation
 from kbench.tables import text as plain_text
-from kbench.tables.content import Table, marked
+from kbench.tables.content import Table
 from kbench.tables.csv import records_csv
+from kbench.tables.entries import marked
 from kbench.tables.markdown import body, escape
 from kbench.text import MISSING, plain
 

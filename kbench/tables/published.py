@@ -10,7 +10,8 @@ from typing import Any
 from kbench.comparison.published import Figure, FigureBesideRow
 from kbench.tables import markdown as as_markdown
 from kbench.tables import text as as_text
-from kbench.tables.content import Table, marked
+from kbench.tables.content import Table
+from kbench.tables.entries import marked
 from kbench.text import MISSING, plain, significant
 
 OWN = "this run"  # as a source

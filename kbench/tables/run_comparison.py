@@ -16,7 +16,8 @@ from kbench.summary import Summary
 from kbench.tables import markdown as as_markdown
 from kbench.tables import setup
 from kbench.tables import text as as_text
-from kbench.tables.content import Table, accuracy, ends, heading, marked, marks, short_target
+from kbench.tables.content import Table, heading, marks
+from kbench.tables.entries import accuracy, ends, marked, short_target
 from kbench.text import MISSING, format_bound, format_ratio, plain, significant
 from kbench.values import AS_FAST, FASTER, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
 

@@ -9,7 +9,8 @@ from kbench import axes
 from kbench.comparison.published import Figure, same_backend
 from kbench.selection.suites import Layout, Suite
 from kbench.summary import Summary
-from kbench.tables.content import Table, accuracy, marked, remarks_once
+from kbench.tables.content import Table, remarks_once
+from kbench.tables.entries import accuracy, marked
 from kbench.tables.published import hardware
 from kbench.text import MISSING, plain, significant
 from kbench.values import OK, base

@@ -25,7 +25,7 @@ def text(summaries: Iterable[Summary], width: int = 100, again: str = "", shown:
     summaries = list(summaries)
     sentences = [*of_program.failures(summaries), *otherwise.sentences(summaries)]
     above = [at_blanks(sentence, width) for sentence in sentences]
-    return "\n\n".join([*above, together(tables(summaries, again, shown), width, "in summary.md")])
+    return "\n\n".join([*above, together(tables(summaries, again, shown, brief=True), width, "in summary.md")])
 
 
 def together(found: Iterable[Table], width: int, elsewhere: str) -> str:
@@ -67,7 +67,8 @@ def _less_important(table: Table) -> list[str]:
     except the outermost, such as the backend and its status.
     """
     numbers = [name for name in table.columns if name not in (*table.text_columns, *table.optional)]
-    texts = [name for name in table.columns[1:-1] if name in table.text_columns and name not in table.optional]
+    kept = ("verdict", *table.optional)
+    texts = [name for name in table.columns[1:-1] if name in table.text_columns and name not in kept]
     return [*numbers[:0:-1], *reversed(texts)]
 
 

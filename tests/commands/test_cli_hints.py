@@ -87,7 +87,7 @@ MISTAKES = [
     ("clean --all", "It is a word without dashes: `kbench clean all`"),
     ("new my model", "An example's name has no blanks: `kbench new my_model`"),
     ("report mine --columns all", "there is no column 'all': choose from backend"),
-    ("report mine --sort fastest", "did you mean x fastest?"),
+    ("report mine --sort times_slower", "did you mean times slower?"),
     ("list foo", "`list` does not know 'foo': choose from"),
     ("clean everything", "`clean` does not know 'everything': choose from"),
     ("new mnist_mlp", "mnist_mlp is an example of kbench's own: choose another name"),

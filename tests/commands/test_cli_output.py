@@ -18,7 +18,7 @@ from kbench.environments import interpreters
 from kbench.errors import UserError
 from kbench.planning.tasks import CellTask
 from kbench.screen import colors, finish, listener, progress, terminal
-from kbench.values import OK, UNSUPPORTED, Outcome
+from kbench.values import FAILED, OK, UNSUPPORTED, Outcome
 
 
 @pytest.fixture
@@ -196,18 +196,51 @@ def test_an_unknown_format_is_one_sentence(
     assert "invalid choice: 'xml'" in said.err
 
 
-def test_each_example_is_answered_as_soon_as_it_is_measured_and_in_full_on_a_terminal(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_example_is_answered_as_soon_as_it_is_measured_and_in_full_with_verbose(bench: Bench) -> None:
     for name in ("first.py", "second.py"):
         bench.example(name)
     answer = "first trains on keras9/fake in "
     lines = bench.measure("--epochs", "2", examples="first.py,second.py").err.splitlines()
     assert [line[:9] for line in lines if line.startswith(("[", answer))] == ["[1/2] fir", answer[:9], "[2/2] sec"]
     assert answer not in bench.measure("--epochs", "2", "--quiet", examples="first.py,second.py").err
-    monkeypatch.setattr(terminal.sys.stderr, "isatty", lambda: True)
-    shown = bench.measure("--epochs", "2", examples="first.py,second.py").err
+    shown = bench.measure("--epochs", "2", "--verbose", examples="first.py,second.py").err
     assert shown.index(answer) < shown.index("\nbackend ") and "second trains" not in shown  # the table's first line
+
+
+def test_three_examples_end_with_the_answer_a_heat_map_and_what_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    fates = [
+        (cell(example, backend, repeat=repeat), seconds * (1 + repeat / 1000), Outcome(OK))
+        for example in ("one", "two", "three")
+        for backend, seconds in (("keras3/jax", 1.0), ("keras3/torch", 2.0))
+        for repeat in (1, 2, 3)
+    ]
+    fates += [(cell("broken", name), 1.0, Outcome(FAILED, "it said no")) for name in ("keras3/jax", "keras3/torch")]
+    fake_run(tmp_path / "results", fates, "mine")
+    said = call(capsys, "report", "--no-plots", "mine").out.strip().splitlines()
+    assert said[0].startswith(
+        "Take keras3/jax: over these 3 examples it takes the least time. keras3/torch takes 2.00 "
+    )
+    first = said.index("Time, as a multiple of the fastest's:")
+    assert [line.split() for line in said[first + 1 : first + 7]] == [
+        ["example", "keras3/", "keras3/"],
+        ["jax", "torch"],
+        ["one", "1.00", "2.00"],
+        ["two", "1.00", "2.00"],
+        ["three", "1.00", "2.00"],
+        ["broken", "failed", "failed"],
+    ]
+    assert said[first + 8 : first + 10] == [
+        "keras3/jax in broken: failed: it said no.",
+        "keras3/torch in broken: failed: it said no.",
+    ]
+    assert not any("s/epoch" in line for line in said) and len(said) <= 30
+    for more in (("--verbose",), ("--columns", "s/epoch")):
+        assert "s/epoch" in call(capsys, "report", "--no-plots", "mine", *more).out
+    page = (tmp_path / "results" / "mine" / "summary.md").read_text("utf-8")
+    assert page.splitlines()[2].startswith("Take keras3/jax: ") and page.splitlines()[4] == "```text"
 
 
 def test_an_example_whose_run_cannot_be_read_meanwhile_does_not_stop_it(

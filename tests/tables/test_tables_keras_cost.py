@@ -35,7 +35,7 @@ def test_a_framework_with_and_without_keras_is_a_row() -> None:
     (row,) = table.rows
     shown = dict(zip(table.columns, row, strict=True))
     assert (shown["example"], shown["backend"], shown["without Keras"]) == ("small", "keras9/x", "native/x")
-    assert (shown["s/epoch"], shown["s/epoch without"], shown["x native"]) == ("3.00", "1.00", "3.00")
+    assert (shown["s/epoch"], shown["s/epoch without"], shown["x native"]) == ("3.00", "1.00", "3.00 (2.70-3.33)")
     assert (shown["extra first step (s)"], shown["extra before it (s)"]) == ("+4.00", "+2.25")
 
 

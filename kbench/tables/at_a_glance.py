@@ -1,0 +1,57 @@
+"""A run of several examples in a few lines: which backend to take, a heat map, and what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kbench.analysis import learning
+from kbench.summary import Summary
+from kbench.tables import answers, data, heat_map, overall
+from kbench.tables.content import by_example
+from kbench.tables.heat_map import Paint, unpainted
+from kbench.text import at_blanks, listed, plain
+from kbench.values import FAILED, INTERRUPTED, TIMEOUT, UNAVAILABLE
+
+FEWEST = 3  # tables: of fewer, each is read
+_MOST = 6  # sentences on what is wrong
+
+
+def is_enough(rows: Sequence[Summary]) -> bool:
+    """Whether these rows are told better so than by their tables: several examples, not a user's program."""
+    return len(by_example(rows)) >= FEWEST and not any(row.work.of_program for row in rows)
+
+
+def text(rows: Sequence[Summary], width: int, again: str = "", paint: Paint = unpainted) -> str:
+    """The lines. `again`: the command that repeats what could not be compared; `paint` colours the heat map."""
+    answer = overall.sentences(rows) or [answers.headline(rows, again)]
+    wrong = problems(rows, again)
+    left = len(wrong) - _MOST
+    shown = [*wrong[:_MOST], *([f"{left} more are in summary.md."] if left > 0 else [])]
+    parts = [*(at_blanks(one, width) for one in answer), heat_map.text(rows, width, paint)]
+    parts += ["\n".join(at_blanks(one, width, "  ") for one in shown)] if shown else []
+    return "\n\n".join(parts)
+
+
+def problems(rows: Sequence[Summary], again: str = "") -> list[str]:
+    """What is wrong, a sentence each, worst first: failures, rows that are not like the others, what is not known."""
+    found = [
+        *_grouped(
+            (row, f"{row.status}: {row.reason}") for row in rows if row.status in (FAILED, TIMEOUT, INTERRUPTED)
+        ),
+        *_grouped((row, f"unavailable: {row.reason}") for row in rows if row.status == UNAVAILABLE),
+        *_grouped((row, f"not compared: {row.differs[0]}") for row in rows if row.differs),
+        *_grouped((row, note.partition(";")[0]) for row in rows for note in row.notes if learning.is_unlike(note)),
+    ]
+    if missing := answers.not_compared(rows, again):
+        found.append(missing)
+    if synthetic := list(dict.fromkeys(row.example for row in rows if data.is_synthetic(row))):
+        found.append(f"On synthetic data, whose scores mean nothing: {listed(synthetic)}.")
+    return list(map(plain, found))
+
+
+def _grouped(whys: Iterable[tuple[Summary, str]]) -> list[str]:
+    """What is said of rows: once for all examples of a backend."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for row, why in whys:
+        found.setdefault((row.backend, why.rstrip(".")), []).append(row.example)
+    return [f"{backend} in {listed(names)}: {why}." for (backend, why), names in found.items()]

@@ -1,0 +1,69 @@
+"""Entries of tables: a time, a ratio, an accuracy, each with how sure it is, and the marks of notes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from kbench.summary import TO_BASELINE, TO_FASTEST, Summary
+from kbench.text import MISSING, format_bound, format_ratio, plain, significant
+from kbench.values import Interval
+
+UNKNOWN = 1000  # an interval whose ends are more than so many times apart is not shown
+
+
+def with_half(value: float | None, interval: Interval | None) -> str:
+    """A number and how far its 95 % interval goes: `0.479 ± 0.024`; both ends, where that is half of it or more."""
+    if value is None or interval is None:
+        return significant(value)
+    half = max(interval.high - value, value - interval.low)
+    if half < value / 2:
+        return f"{significant(value)} ± {significant(half, 2)}"
+    shown = ends(interval)
+    return significant(value) if shown == MISSING else f"{significant(value)} ({shown})"
+
+
+def of_ratio(kind: str, row: Summary) -> str:
+    """A ratio with the mark of its own verdict and its 95 % interval: `~1.06 (0.941-1.17)`. That of the row's own
+    comparison has the row's verdict, which the fastest has, too.
+    """
+    one = row.ratios.get(kind)
+    if one is None:
+        return MISSING
+    shown = ends(one.interval, format_bound)
+    verdict = row.verdict if kind in (TO_FASTEST, TO_BASELINE) else one.verdict
+    return format_ratio(one.value, verdict) + ("" if shown == MISSING else f" ({shown})")
+
+
+def ends(interval: Interval | None, shown: Callable[[float], str] = significant) -> str:
+    """An interval as tables show it; none where it says nothing."""
+    if interval is None or 0 < UNKNOWN * interval.low < interval.high:
+        return MISSING
+    return f"{shown(interval.low)}-{shown(interval.high)}"
+
+
+def accuracy(row: Summary | None) -> str:
+    """The final validation accuracy, with its spread over the repeats."""
+    if row is None or row.final_val_accuracy is None:
+        return MISSING
+    spread = f" ± {row.final_val_accuracy_sd:.4f}" if shows_spread(row) else ""
+    return f"{row.final_val_accuracy:.4f}{spread}"
+
+
+def shows_spread(row: Summary) -> bool:
+    """Whether the spread of the accuracy is more than 0 in the figures that are shown."""
+    return f"{row.final_val_accuracy_sd or 0.0:.4f}" != "0.0000"
+
+
+def short_target(target: str) -> str:
+    """A target as columns show it: of the validation accuracy, the number alone."""
+    return target.removeprefix("val_accuracy >= ")
+
+
+def marked(entry: str, notes: Iterable[str], footnotes: list[str]) -> str:
+    """An entry of a table with the marks of its notes; new ones are added to `footnotes`."""
+    marks: dict[str, None] = {}  # as a set that keeps its order
+    for note in map(plain, notes):
+        if note not in footnotes:
+            footnotes.append(note)
+        marks[f"[{footnotes.index(note) + 1}]"] = None
+    return " ".join([entry, *marks])
