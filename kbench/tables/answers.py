@@ -15,6 +15,8 @@ from kbench.tables import data, of_program, otherwise, sweeps
 from kbench.text import format_bound, listed, plain, significant
 from kbench.values import AS_FAST, NO_DIFFERENCE, NOT_COMPARED
 
+EARLIER = 1.1  # times: a backend that is done so much earlier than the fastest is named
+
 
 def answer(rows: Sequence[Summary], again: str = "") -> str:
     """The result of one example; empty where no row has a steady time. `again`: the command that repeats its rows."""
@@ -169,11 +171,31 @@ def _of_device(rows: Sequence[Summary], where: str, again: str) -> str:
         # What the reader can do something about comes first.
         position = 0 if _disturbed(rows) else len(sentences)
         sentences.insert(position, f"{_names(missing)} could not be compared: {why}.")
+    sentences += _done_first(rows)
     if compiling := [row for row in rows if _compiles_each(row)]:
         listed = ", ".join(f"{significant(row.compile_seconds)} s on {row.backend}" for row in compiling)
         often = f"{compiling[0].first_calls:,} of {compiling[0].calls:,} calls compile"
         sentences.append(f"{often}, which takes {listed} each time.")
     return " ".join(sentences)
+
+
+def _done_first(rows: Sequence[Summary]) -> list[str]:
+    """Where an example's epochs, the first with its compilation included, are done earlier than on the fastest."""
+    of_all = {row.backend: _all_epochs(row, rows[0].epoch_seconds) for row in reversed(rows)}
+    totals = {name: total for name, total in of_all.items() if total is not None}
+    fastest, first = rows[0].backend, min(totals, key=lambda name: totals[name], default="")
+    if fastest not in totals or totals[fastest] < EARLIER * totals[first]:
+        return []
+    count = f"{rows[0].epochs:,} {rows[0].work.units}"
+    times = f"{significant(totals[first])} s, {fastest} {significant(totals[fastest])} s"
+    return [f"With compilation, {first} is done with these {count} first: {times}."]
+
+
+def _all_epochs(row: Summary, fastest: float | None) -> float | None:
+    """Seconds of all epochs of a row, by those of the fastest's epoch; None of a program's, which says so itself."""
+    if row.work.of_program or row.first_epoch_seconds is None or fastest is None:
+        return None
+    return row.first_epoch_seconds + (row.epochs - 1) * fastest * (row.relative_to_fastest or math.inf)
 
 
 def _apart(row: Summary) -> float:

@@ -169,9 +169,9 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
         columns[f"MiB more each {work.unit}"] = lambda row: significant(row.memory_growth_mib, 2)
     if any(row.percent_of_limit is not None for row in rows):
         columns["% of limit"] = lambda row: significant(row.percent_of_limit, 2)
-    if not infers:
-        columns |= _scores(rows)
-    return columns | _target_columns(rows)
+    if infers or data.is_synthetic(rows[0]):  # whose scores mean nothing
+        return columns
+    return columns | _scores(rows) | _target_columns(rows)
 
 
 def _latency(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:

@@ -153,3 +153,16 @@ def test_what_several_tables_have_to_note_is_noted_below_the_first_of_them() -> 
     assert second.numbered == ["[3] that of two"]
     assert [row[-1] for row in second.rows] == ["ok", "failed [1]", "failed [3]"]
     assert any(remark.startswith("±") for remark in first.remarks) and not second.remarks
+
+
+def test_who_is_done_first_with_compilation_is_said_where_that_is_another() -> None:
+    fast = summary("keras3/jax", epochs=3, epoch_seconds=1.0, first_epoch_seconds=10.0)
+    slow = replace(fast, backend="keras3/torch", epoch_seconds=2.0, first_epoch_seconds=2.5, relative_to_fastest=2.0)
+    said = answer([fast, replace(slow, relative_interval=Interval(1.9, 2.1), verdict=SLOWER)])
+    assert said.endswith(
+        " With compilation, keras3/torch is done with these 3 epochs first: 6.50 s, keras3/jax 12.0 s."
+    )
+    assert "With compilation" not in answer([replace(fast, epochs=100), replace(slow, epochs=100)])
+    assert "With compilation" not in answer([replace(one, unit="epoch") for one in (fast, slow)]), (
+        "a program has a row"
+    )
