@@ -29,7 +29,7 @@ _KERNELS = (
 # What a narrow page leaves out first. A verdict is never left out.
 _OPTIONAL = (
     "recurrent", "kernel", "% of limit", "samples/s", "images/s", "first epoch (s)", "first call (s)",
-    "cold pass (s)", "loss", "val. loss", "val. accuracy", "x default", "x native",
+    "cold pass (s)", "x default", "x native",
 )  # fmt: skip
 
 
@@ -105,11 +105,7 @@ def table(
         answer=answer(rows, again),
         optional=()
         if shown.columns
-        else tuple(
-            name
-            for name in (*_unneeded(rows), *_OPTIONAL, *_target_columns(rows), *_less_asked(rows))
-            if name in columns
-        ),
+        else tuple(name for name in (*_unneeded(rows), *_OPTIONAL, *_less_asked(rows)) if name in columns),
     )
 
 
@@ -233,9 +229,13 @@ def _place_of_score(name: str) -> tuple[int, str]:
 
 
 def _less_asked(rows: Sequence[Summary]) -> list[str]:
-    """The columns of a program's line that a narrow page leaves out before its main score."""
+    """The columns that a narrow page leaves out next: of an example its targets and scores; of a program's line all
+    but its main score.
+    """
+    if not rows[0].work.of_program:
+        return [*_target_columns(rows), *_scores(rows)]
     names = sorted({name for row in rows for name in row.metrics}, key=_place_of_score)
-    if not rows[0].work.of_program or not names:
+    if not names:
         return []
     main = next((one for one in ("val_accuracy", "val_loss", "accuracy", "loss") if one in names), names[0])
     others = [plain(one) for one in reversed(names) if one != main]
