@@ -6,16 +6,20 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import msgspec
+
 from kbench.analysis import rows as analysis
 from kbench.analysis.call_sites import SEPARATOR, by_line, program_of
 from kbench.analysis.summaries import summarise
 from kbench.axes import ARGUMENTS
+from kbench.epochs import Epoch
 from kbench.store.reading import RunResults
 from kbench.summary import TO_FASTEST, Summary
 from kbench.tables.content import by_example
 from kbench.text import format_bound, significant
-from kbench.values import AS_FAST, FASTEST, NO_DIFFERENCE, PRECISION, SLOWER, Measured
+from kbench.values import AS_FAST, EPOCH, FASTEST, NO_DIFFERENCE, PRECISION, SLOWER, STEP, Measured
 
+ONE_STEP = "train_on_batch"  # a call that is a training step
 _LINE = re.compile(r"line (\d+)$")
 
 
@@ -26,6 +30,12 @@ def sentences(run: RunResults) -> list[str]:
         return []
     parts = [one for one in by_line(run.measured) if _number(one) in wanted]
     found: list[str] = []
+    units = {one.facts.unit: _site(one) for one in parts if one.epochs}
+    if len(units) > 1:  # an epoch has many steps
+        if not all(map(_takes_steps, parts)):
+            first, *others = (f"{site} by the {unit}" for unit, site in units.items())
+            return [f"The lines cannot be compared: times are of {first}, of {', of '.join(others)}."]
+        parts = [_by_step(one) for one in parts]
     compared = summarise([_of_line(one) for one in parts], precision=PRECISION, priors=analysis.priors(run))
     for rows in by_example(compared):
         found += _of_backend(rows)
@@ -46,9 +56,34 @@ def _number(one: Measured) -> int | None:
     return int(line[1]) if line else None
 
 
+def _site(one: Measured) -> str:
+    return one.cell.example.partition(SEPARATOR)[2]
+
+
+def _takes_steps(one: Measured) -> bool:
+    """Whether its times can be told by the training step: of a fit whose steps were timed, or of steps themselves."""
+    if one.facts.unit == EPOCH:
+        return all(epoch.step_seconds for epoch in one.epochs)
+    return one.facts.unit == STEP or _site(one).startswith(ONE_STEP)
+
+
+def _by_step(one: Measured) -> Measured:
+    """The same with the times of a step in the place of an epoch's."""
+    if one.facts.unit == EPOCH:
+        one = replace(one, epochs=tuple(map(_mean_step, one.epochs)))
+    return replace(one, facts=msgspec.structs.replace(one.facts, unit=STEP))
+
+
+def _mean_step(epoch: Epoch) -> Epoch:
+    """All its times over the number of its steps, so that they stay in proportion."""
+    steps = len(epoch.step_seconds)
+    of_each = tuple(seconds / steps for seconds in epoch.step_seconds)
+    return msgspec.structs.replace(epoch, seconds=epoch.seconds / steps, step_seconds=of_each)
+
+
 def _of_line(one: Measured) -> Measured:
     """The line's measurement with line and backend exchanged; what the lines do need not be the same."""
-    site = one.cell.example.partition(SEPARATOR)[2]
+    site = _site(one)
     example = f"{program_of(one.cell.example)} on {one.cell.backend}"
     return replace(
         one, cell=replace(one.cell, example=example, backend=site, axes={**one.cell.axes, ARGUMENTS: site})
