@@ -19,7 +19,9 @@ def main():
     if checkout not in sys.path[:1]:  # with -P or PYTHONSAFEPATH
         sys.path.insert(0, checkout)
     from kbench.bootstrap.entry import main as front_door
+    from kbench.locales import start_in_utf8
 
+    start_in_utf8()
     return front_door(sys.argv[1:])
 
 

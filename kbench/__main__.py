@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 
+from kbench.locales import start_in_utf8
+
 
 def start() -> int:
     """Run the command line; if a package is missing, say how to install it."""
+    start_in_utf8()
     try:
         from kbench.cli.main import main
     except ModuleNotFoundError as error:

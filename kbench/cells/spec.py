@@ -14,6 +14,7 @@ from kbench.arrays import Data
 from kbench.datasets import as_keras
 from kbench.datasets.as_keras import Served
 from kbench.environments import extra_packages
+from kbench.locales import in_utf8
 from kbench.paths import portable
 from kbench.planning.tasks import CellTask
 from kbench.selection import declared
@@ -26,7 +27,8 @@ CAPTURED = "captured.npz"  # a script's first batches and weights, for all backe
 
 # The variables that a guest inherits: enough to find programs, libraries and caches, but no secrets.
 INHERITED = (
-    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "XDG_CACHE_HOME",
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "LOCPATH",
+    "TMPDIR", "TZ", "XDG_CACHE_HOME",
     "CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDNN_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD",
     "TEMP", "TMP", "CONDA_PREFIX", "CC", "CXX", "CPATH", "LIBRARY_PATH",
     "OMP_NUM_THREADS", "OMP_PROC_BIND", "KMP_AFFINITY",
@@ -157,13 +159,13 @@ def environment_variables(
     """All environment variables of a guest: a few of the user's, the backend's and the device's.
 
     KERAS_BACKEND is left out, because it would override keras.json. `of_program`: a user's own program gets all of
-    the user's variables, except those that control Python, Keras and kbench.
+    the user's variables, except those that control Python, Keras and kbench. Either is in UTF-8.
     """
     kept = {name: inherited[name] for name in INHERITED if name in inherited}
     if of_program:
         kept = {name: value for name, value in inherited.items() if not RESERVED_VARIABLES.fullmatch(name)}
     return {
-        **kept,
+        **in_utf8(kept),
         "PYTHONNOUSERSITE": "1",
         "PYTHONIOENCODING": "utf-8",
         "PYTHONUNBUFFERED": "1",

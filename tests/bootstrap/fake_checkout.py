@@ -15,6 +15,7 @@ ENTRANCE = (
     "__main__.py",
     "version.py",
     "errors.py",
+    "locales.py",
     "whole_folders.py",
     "bootstrap/__init__.py",
     "bootstrap/entry.py",

@@ -225,6 +225,7 @@ def test_a_guest_inherits_a_short_list_of_variables_and_nothing_secret() -> None
         "PATH": "/bin",
         "HOME": "/home/ada",
         "LANG": "C",
+        "LC_CTYPE": "C.UTF-8",
         "PYTHONNOUSERSITE": "1",
         "PYTHONIOENCODING": "utf-8",
         "PYTHONUNBUFFERED": "1",
