@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 
 from kbench import axes, paths
 from kbench.datasets import Origin
@@ -80,8 +81,7 @@ def make(
     on = tuple(dict.fromkeys(devices.choose(one, gpus) for one in request.device))
     chosen = tuple(_backend(name, known, on, report) for name in request.backends)
     _check_different(request.backends)
-    load = partial(scripts.load, module=request.script.module) if request.script else examples.load
-    loaded = tuple(load(paths.with_home(path)) for path in request.examples)
+    loaded = tuple(loader(request)(paths.with_home(path)) for path in request.examples)
     if request.augment and not any(example.augmentation for example in loaded):
         raise UserError("--augment: none of the chosen examples says how its images are augmented.")
     if request.seed_of(request.repeats) > LAST_SEED:
@@ -113,6 +113,11 @@ def make(
         tasks += [replace(one, repeat=repeat, timing=number) for one, _ in found for repeat, number in short(one)]
     frameworks = frozenset(backend.keras_backend for backend in known.values() if backend.keras_backend)
     return Plan(request, on, tuple(tasks), impossible, chosen, loaded, frameworks)
+
+
+def loader(request: Request) -> Callable[[Path], Example]:
+    """Reads a file of the request: an example or, of `script`, a program."""
+    return partial(scripts.load, module=request.script.module) if request.script else examples.load
 
 
 def _backend(name: str, known: Mapping[str, Backend], on: Sequence[Device], report: Callable[[str], None]) -> Backend:

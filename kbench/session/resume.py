@@ -16,11 +16,11 @@ from kbench.planning import plan, request
 from kbench.planning.plan import Plan
 from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
-from kbench.selection import scripts
+from kbench.selection import moved, scripts
 from kbench.selection.known import known_backends
 from kbench.session import events, measure, prepare, racing, record
 from kbench.session.events import OnEvent, ignore, notes
-from kbench.store import RunResults
+from kbench.store import RunRecord, RunResults
 from kbench.values import INTERRUPTED, PRECISION, UNAVAILABLE
 
 # What has changed about a cell, by the field of its task; the first one that applies is reported.
@@ -55,12 +55,21 @@ def resume(
         if "kind" in there.plan:
             raise UserError(f"{run} is a run of `{there.plan['kind']}`, which cannot be resumed: start a new one.")
         orphans.end_of_run(run)  # left by a host that was killed together with its watchdog
-        asked = _with_secrets(request.read(there.request, run), arguments, packages, run)
+        asked = _with_secrets(where_they_are_now(request.read(there.request, run), there), arguments, packages, run)
         if budget is not None:
             more = racing.spent(there) + budget
             asked = replace(asked, precision=asked.precision or PRECISION, budget=more)
         with prepare.reserved():
             return _go_on(asked, there, on_event, retried, budget, command)
+
+
+def where_they_are_now(asked: Request, there: RunRecord) -> Request:
+    """The request with the paths of its examples, which may have moved with the run, or with kbench."""
+    known = [str(one.get("sha256", "")) for one in there.examples.values()]
+    if len(known) != len(asked.examples):
+        return asked
+    files = zip(asked.examples, known, strict=True)
+    return replace(asked, examples=tuple(moved.found(*one, there.folder, plan.loader(asked)) for one in files))
 
 
 def _with_secrets(asked: Request, arguments: Sequence[str], packages: Sequence[str], run: Path) -> Request:
