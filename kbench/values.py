@@ -308,6 +308,7 @@ class Outcome:
     device_memory_source: str = ""  # whose that is: see kbench.machine.gpu_memory
     compilation_cached: bool = False  # it loaded what an earlier repeat had compiled
     out_of_memory: bool = False  # as far as can be told
+    after_end: str = ""  # how its process ended after the last event, if not by itself and well; the status is ok
     last_event: str = ""  # the guest's last event, such as "epoch 2", if the status is not ok
     last_lines: tuple[str, ...] = ()  # of its log, if the status is not ok
     memory: tuple[tuple[float, float], ...] = ()  # (seconds, MiB of all its processes), at most one a second

@@ -15,6 +15,7 @@ import psutil
 
 from kbench.cells import orphans, turns
 from kbench.cells.turns import Turn
+from kbench.machine import host
 from kbench.machine.gpu_memory import DeviceMemory
 from kbench.store import guest_files
 
@@ -22,6 +23,8 @@ POLL_SECONDS = 0.25  # between two checks: a busy host would disturb the measure
 MEMORY_SECONDS = 1.0  # between two readings of the memory, which take milliseconds
 MOST_POINTS = 1200  # of it over time: then every second one is dropped, and they come half as often
 GRACE_SECONDS = 5.0  # between SIGTERM and SIGKILL
+LINGER_SECONDS = 10.0  # after its last event: then a thread or an exit handler holds it
+NEARLY_ALL = 0.8  # of the memory that was available when it started
 AWAY_SECONDS = 5.0  # between two checks: this process was stopped, as by Ctrl-Z, or the machine slept
 
 T = TypeVar("T")
@@ -40,7 +43,9 @@ class Exit:
     device_memory_mib: float | None = None  # of the same on the GPU, if one is used
     device_memory_source: str = ""  # whose that is: see kbench.machine.gpu_memory
     over_memory: bool = False  # it exceeded its memory limit
+    memory_short: bool = False  # when it was killed: by the kernel's word, or it held nearly all that there was
     memory: tuple[tuple[float, float], ...] = ()  # (seconds, MiB of the process and its descendants) in their order
+    lingered: bool = False  # it was ended some time after its last event
 
 
 Launcher = Callable[..., Running[Exit]]  # `launch`, or what stands in for it in a test
@@ -53,7 +58,7 @@ def launch(
     folder: Path,
     log: Path,
     timeout: float,
-    watch: Callable[[], None],
+    watch: Callable[[], object],
     memory_limit_mib: float | None = None,
     turn: Turn | None = None,
     stdin: Path | None = None,
@@ -64,11 +69,12 @@ def launch(
     """Run `command` in `folder` with only these environment variables; its output goes to `log`.
 
     With `stdout`, only its stderr goes to `log`. It reads the file `stdin` if there is one. The caller requests the
-    next value a few times a second; `watch` is called each time. `gpu`: the GPU whose memory is measured.
+    next value a few times a second; `watch` is called each time, and returns whether the guest has told its last
+    event. `gpu`: the GPU whose memory is measured.
 
     After `timeout` seconds, not counting those in which it was held between two turns or this process was stopped
-    itself, and if this process is interrupted, the process group gets SIGTERM and then SIGKILL; beyond
-    `memory_limit_mib` it gets SIGKILL at once.
+    itself, or LINGER_SECONDS after its last event, and if this process is interrupted, the process group gets SIGTERM
+    and then SIGKILL; beyond `memory_limit_mib` it gets SIGKILL at once.
     All processes that it started end with it, in any group or session: they have `mark` in their environment. Raises
     OSError if the command cannot be started.
     """
@@ -76,6 +82,7 @@ def launch(
     with contextlib.ExitStack() as stack:
         on_device = None if gpu is None else stack.enter_context(contextlib.closing(DeviceMemory(gpu)))
         start = time.monotonic()
+        kills, available = host.oom_kills(), host.available_mib()
         guests = () if turn is None else (turn.guests.fileno(),)
         of_turns = {turns.VARIABLE: str(guests[0])} if guests else {}
         with log.open("ab") as output, contextlib.ExitStack() as files:
@@ -92,7 +99,8 @@ def launch(
                 start_new_session=True,
             )
         memory = Memory(process.pid, MEMORY_SECONDS if memory_limit_mib is None else POLL_SECONDS, on_device)
-        timed_out = over_memory = False
+        timed_out = lingered = over_memory = False
+        told_end: float | None = None
         away = 0.0
         written = (log, stdout) if stdout else (log,)
 
@@ -107,7 +115,12 @@ def launch(
                     timed_out = True
                     _end(process)
                     break
-                watch()
+                if watch() and told_end is None:
+                    told_end = seconds()
+                if told_end is not None and seconds() - told_end > LINGER_SECONDS:
+                    lingered = True
+                    _end(process)
+                    break
                 memory.sample(seconds())
                 if memory_limit_mib is not None and (memory.peak_mib or 0.0) > memory_limit_mib:
                     over_memory = True
@@ -117,7 +130,7 @@ def launch(
                 before = seconds()
                 yield process
                 if (waited := seconds() - before) > AWAY_SECONDS:
-                    away += waited - AWAY_SECONDS
+                    away += waited
         except BaseException:
             _end(process)
             raise
@@ -127,6 +140,7 @@ def launch(
             orphans.end(mark)  # what has left its group
             for one in written:
                 guest_files.trim(one, ended=True)
+    killed = process.returncode == -signal.SIGKILL and not over_memory
     return Exit(
         process.returncode,
         seconds(),
@@ -135,7 +149,9 @@ def launch(
         None if on_device is None else on_device.peak_mib,
         "" if on_device is None else on_device.source,
         over_memory,
+        killed and (host.oom_kills() > kills or (memory.peak_mib or 0.0) > NEARLY_ALL * available),
         tuple(memory.points),
+        lingered,
     )
 
 

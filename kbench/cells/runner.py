@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
-import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,22 +14,18 @@ from kbench.axes import Point
 from kbench.cells import launcher as launchers
 from kbench.cells import spec as specs
 from kbench.cells import workdir
-from kbench.cells.launcher import Exit, Launcher, Running, run_to_completion
+from kbench.cells.launcher import Launcher, Running, run_to_completion
+from kbench.cells.outcomes import outcome_of
 from kbench.cells.spec import RunPaths
 from kbench.cells.turns import Turn, TurnScheduler
 from kbench.environments import ensure
 from kbench.machine import devices
-from kbench.masking import without_passwords
 from kbench.planning.tasks import CellTask
 from kbench.store.events import LONGEST_LINE
 from kbench.store.files import MOST_BYTES
-from kbench.store.guest_files import last_lines, open_regular
+from kbench.store.guest_files import open_regular
 from kbench.text import plain
-from kbench.values import FAILED, INTERRUPTED, OK, SCRIPT, TIMEOUT, UNAVAILABLE, UNSUPPORTED, Outcome
-
-LINES_KEPT = 12  # of the log of a cell that did not end ok
-MOST_REASON = 500  # characters
-_OUT_OF_MEMORY = re.compile(r"out of memory|MemoryError|RESOURCE_?EXHAUSTED|bad_alloc|cannot allocate", re.IGNORECASE)
+from kbench.values import FAILED, INTERRUPTED, OK, UNAVAILABLE, UNSUPPORTED, Outcome
 
 
 @dataclass(frozen=True)
@@ -243,6 +237,12 @@ def measure(
             of_program=work is not None,
         )
         progress = Progress(files.events)
+
+        def watch() -> bool:
+            """Whether it has told its last event. A program may do more after what is measured of it."""
+            listener.epoch(task, progress.sample())
+            return progress.ended and task.script is None
+
         streams: dict[str, Path] = {"stdin": store.stdin(here.run), "stdout": files.stdout} if work else {}
         try:
             ended = yield from launcher(
@@ -252,7 +252,7 @@ def measure(
                 log=files.log,
                 timeout=task.timeout,
                 memory_limit_mib=task.memory_limit_mib,
-                watch=lambda: listener.epoch(task, progress.sample()),
+                watch=watch,
                 turn=turn,
                 gpu=device.index,
                 **streams,
@@ -284,6 +284,7 @@ class Progress:
     """Reads the epochs from an events file, only those added since the last call."""
 
     def __init__(self, path: Path) -> None:
+        self.ended = False  # the guest has told its last event
         self._path = path
         self._position = 0
         self._done: dict[str, int] = {}  # epochs or calls of each line
@@ -300,6 +301,7 @@ class Progress:
         # A line may be half written, or have no end.
         whole = added[: added.rfind(b"\n") + 1] if len(added) < LONGEST_LINE or b"\n" in added else added
         self._position += len(whole)
+        self.ended = self.ended or b'"event": "end"' in whole
         lines = [line for line in whole.splitlines() if b'"event": "epoch"' in line]
         if lines:
             self._progress = EpochProgress(self._progress.epochs + len(lines))
@@ -310,71 +312,3 @@ class Progress:
                     accuracy = last.accuracy if last.val_accuracy is None else last.val_accuracy
                     self._progress = EpochProgress(done, last.seconds, last.loss, accuracy, site)
         return self._progress
-
-
-def outcome_of(ended: Exit, report: store.GuestReport, task: CellTask, log: Path) -> Outcome:
-    """The outcome of a cell, from the end of its process and the guest's report."""
-    error, program = report.facts.error, report.facts.program
-    complete = report.has_ended(task.epochs, of_any_length=task.task == SCRIPT or bool(task.timing))
-    if complete and program is not None and not program.keras:
-        complete, error = False, "it ended without having imported Keras"
-    lines = [without_passwords(plain(line)) for line in last_lines(log, LINES_KEPT)]
-    end = _last_words(report, lines)
-    status = FAILED
-    if ended.timed_out:
-        done = (
-            "it had not ended" if task.task == SCRIPT else f"{len(report.epochs)} of {task.epochs} epochs were done"
-        )
-        status, reason = TIMEOUT, f"not done after {task.timeout:g} s ({done}); give it longer with --timeout"
-    elif ended.over_memory:
-        held, allowed = ended.peak_memory_mib or 0.0, task.memory_limit_mib or 0.0
-        reason = f"stopped: it used {held:.0f} MiB, more than --memory-limit ({allowed:.0f} MiB)"
-    elif ended.code == 0 and complete:
-        status, reason = OK, ""
-    elif report.facts.error_kind in ("device", "unsupported"):
-        status, reason = UNSUPPORTED, error
-    elif error:
-        reason = error
-    elif ended.code < 0:
-        reason = f"killed by {_signal_name(-ended.code)}{_of_memory(ended)}{end}"
-    elif ended.code == 0:
-        reason = f"ended without a result{end}"
-    else:
-        reason = f"ended with exit status {ended.code}{end}"
-    return Outcome(
-        status,
-        without_passwords(plain(reason))[:MOST_REASON],
-        ended.seconds,
-        ended.code,
-        ended.peak_memory_mib,
-        device_memory_mib=ended.device_memory_mib,
-        device_memory_source=ended.device_memory_source,
-        memory=ended.memory,
-        out_of_memory=status == FAILED
-        and (ended.over_memory or ended.code == -signal.SIGKILL or bool(_OUT_OF_MEMORY.search(f"{error} {end}"))),
-        last_event="" if status == OK else plain(report.last),
-        last_lines=() if status == OK else tuple(lines),
-    )
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
-def _of_memory(ended: Exit) -> str:
-    """The most likely reason for a SIGKILL from the system."""
-    if ended.code != -signal.SIGKILL:
-        return ""
-    held = "" if ended.peak_memory_mib is None else f"; it used {ended.peak_memory_mib:.0f} MiB"
-    return f", as the system does if memory runs out{held}"
-
-
-def _last_words(report: store.GuestReport, lines: Sequence[str]) -> str:
-    """The last event, damaged events and the last line of the log, for the one-line reason."""
-    damaged = report.facts.events_damaged
-    facts = [f"last event: {report.last}" if report.last else "it reported nothing"]
-    facts += [f"{damaged} damaged lines among its events"] if damaged else []
-    return f" ({'; '.join(facts)}){f': {lines[-1]}' if lines else ''}"

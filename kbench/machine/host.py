@@ -65,6 +65,15 @@ def available_mib() -> float:
     return min(free)
 
 
+def oom_kills() -> int:
+    """How many processes the kernel has killed for want of memory so far: on the machine, and in our cgroups."""
+    files = [Path("/proc/vmstat")]
+    for folder in value_or(lambda: _own_cgroups("memory"), list[Path]()):
+        files += [folder / "memory.events", folder / "memory.oom_control"]  # of version 2 and 1
+    found = (_words(file) for file in files)
+    return sum(int(words[words.index("oom_kill") + 1]) for words in found if "oom_kill" in words)
+
+
 def load_average() -> list[float] | None:
     """Over 1, 5 and 15 minutes."""
     return value_or(lambda: [round(load, 2) for load in os.getloadavg()], None)

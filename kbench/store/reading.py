@@ -178,12 +178,13 @@ def _measured(run: Path, cell: Cell, example: Mapping[str, Any], backend: Mappin
         "beside_newer": backend.get("beside_newer"),
         **_data_facts(asked.get("data")),
     }
+    notes = (*report.facts.notes, *filter(None, [outcome.after_end]))
     return Measured(
         cell=cell,
         outcome=outcome,
         epochs=report.epochs,
         phases=report.phases,
-        facts=msgspec.structs.replace(report.facts, **told(planned)),
+        facts=msgspec.structs.replace(report.facts, notes=notes, **told(planned)),
     )
 
 

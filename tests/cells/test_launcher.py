@@ -167,7 +167,7 @@ def test_time_in_which_the_host_was_stopped_itself_is_no_time_of_the_cell(
 ) -> None:
     clock = Clock()
     monkeypatch.setattr(launcher, "time", clock)
-    looks = iter((0.0, 0.0, 900.0))
+    looks = iter((0.0, 0.0, 901.0))
 
     def watch() -> None:
         clock.now += next(looks)
@@ -180,7 +180,33 @@ def test_time_in_which_the_host_was_stopped_itself_is_no_time_of_the_cell(
     next(running)  # it looks again, and the time is over
     with pytest.raises(StopIteration) as end:
         next(running)
-    assert end.value.value.timed_out and 900.0 < end.value.value.seconds < 910.0
+    assert end.value.value.timed_out and 901.0 <= end.value.value.seconds < 901.5
+
+
+def test_a_kill_is_for_want_of_memory_if_the_kernel_says_so_or_it_held_nearly_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kill = "import os; x = bytearray(64 << 20); open('held', 'w')\n"
+    kill += "while not os.path.exists('go'): pass\nos.kill(os.getpid(), 9)"
+    looks = iter(range(10**6))
+
+    def watch() -> None:
+        if (tmp_path / "held").exists() and next(looks) > 2:
+            (tmp_path / "go").touch()
+
+    def short(kills: list[int], available: float) -> bool:
+        monkeypatch.setattr(launcher.host, "oom_kills", lambda: kills.pop(0))
+        monkeypatch.setattr(launcher.host, "available_mib", lambda: available)
+        monkeypatch.setattr(launcher, "MEMORY_SECONDS", 0.0)
+        for name in ("held", "go"):
+            (tmp_path / name).unlink(missing_ok=True)
+        ended = run(kill, tmp_path, watch=watch)
+        assert ended.code == -9
+        return ended.memory_short
+
+    assert not short([3, 3], 1e6)
+    assert short([3, 4], 1e6)
+    assert short([3, 3], 70.0)
 
 
 class Clock:

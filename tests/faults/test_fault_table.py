@@ -66,8 +66,11 @@ FAULTS = {
         "print('double free', flush=True); os.abort()", "failed", f"killed by SIGABRT{AFTER_1}: double free"
     ),
     "illegal instruction": Fault(KILL % "SIGILL", "failed", f"killed by SIGILL{AFTER_1}"),
-    "killed as by the kernel": Fault(
-        KILL % "SIGKILL", "failed", rf"killed by SIGKILL, as the system does if memory runs out.*{AFTER_1}"
+    "killed": Fault(KILL % "SIGKILL", "failed", f"killed by SIGKILL{AFTER_1}"),
+    "too much time of the processor": Fault(
+        "import resource; resource.setrlimit(resource.RLIMIT_CPU, (0, 0))\nwhile True: pass",
+        "failed",
+        f"killed by SIG(KILL|XCPU){AFTER_1}",
     ),
     "terminated": Fault(KILL % "SIGTERM", "failed", f"killed by SIGTERM{AFTER_1}"),
     "exit 0 without an outcome": Fault("os._exit(0)", "failed", f"ended without a result{AFTER_1}"),
@@ -283,6 +286,28 @@ def test_of_texts_without_end_the_beginning_is_kept(tmp_path: Path) -> None:
     notes = faulty.facts.notes
     assert len(notes) == 1000 and len(notes[0]) == 1000
     assert faulty.facts.events_damaged == 1001
+
+
+AFTER_THE_END = {
+    "a thread": ("import threading; threading.Thread(target=__import__('signal').pause).start()", "went on after"),
+    "an exit handler": ("import atexit; atexit.register(__import__('signal').pause)", "went on after"),
+    "a crash": ("import atexit; atexit.register(os.abort)", "was killed by SIGABRT after"),
+    "an exit status": ("import atexit; atexit.register(os._exit, 3)", "ended with exit status 3 after"),
+}
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(("does", "how"), AFTER_THE_END.values(), ids=AFTER_THE_END)
+def test_what_goes_wrong_after_the_last_event_loses_nothing_that_was_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: str, how: str
+) -> None:
+    monkeypatch.setattr(launcher, "LINGER_SECONDS", 0.1)
+    folder, faulty, _ = run(tmp_path, Fault(does, "ok"))
+    assert (faulty.outcome.status, faulty.outcome.reason, len(faulty.epochs)) == ("ok", "", 3), faulty.outcome
+    (note,) = faulty.facts.notes
+    assert note.startswith(f"its process {how} its last event")
+    one_run.rebuild(store.read(folder))
+    assert note in (folder / "summary.md").read_text()
 
 
 def test_there_are_enough_faults() -> None:

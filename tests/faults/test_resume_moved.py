@@ -11,7 +11,6 @@ from fake_bench import Bench
 from kbench import paths, store
 from kbench.planning import plan
 
-
 PROGRAM = "import keras\nprint('done')\n"
 
 

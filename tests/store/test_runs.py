@@ -169,6 +169,7 @@ def test_spec_and_outcome_lie_in_the_cells_folder(tmp_path: Path) -> None:
         "device_memory_source": "process",
         "compilation_cached": False,
         "out_of_memory": False,
+        "after_end": "",
         "last_event": "",
         "last_lines": [],
         "disturbed_again": [],
