@@ -31,6 +31,8 @@ CHANGED = {
     "data_sha256": "{0.example}: its data have changed",
     "guest_sha256": "kbench's own code for backends has changed",
 }
+OF_USER = ("example_sha256", "data_sha256")
+LEFT = "code or settings of kbench; the run is complete, and is left as it is"
 OTHERWISE = "{0.example} on {0.backend}: its settings have changed"
 
 
@@ -99,7 +101,8 @@ def _go_on(
         )
     differences = provenance.other_differences(now, there.provenance)
     the_plan, here = prepare.arrays(the_plan, on_event)
-    missing, changed = _missing(the_plan, there, retried)
+    missing, changed, left = _missing(the_plan, there, retried, budget is None)
+    differences += [LEFT] if left else []
     counts = len(missing), len(the_plan.tasks)
     on_event(events.RunResumed(there.folder, there.name, *counts, tuple(changed), tuple(differences)))
     too_little = "" if budget is None else racing.too_little(the_plan, there, budget)
@@ -120,30 +123,40 @@ def _go_on(
     return measure.measure_cells(the_plan, rest, here, gpus, on_event)
 
 
-def _missing(the_plan: Plan, there: RunResults, retried: Collection[str]) -> tuple[list[CellTask], list[str]]:
-    """The tasks to measure, and a line for each thing that has changed."""
+def _missing(
+    the_plan: Plan, there: RunResults, retried: Collection[str], may_be_left: bool
+) -> tuple[list[CellTask], list[str], bool]:
+    """The tasks to measure, a line for each thing that has changed, and whether changes of kbench are left alone: no
+    update of it makes a complete run an incomplete one.
+    """
     outcomes = {one.cell.id: one.outcome.status for one in (*there.measured, *there.short)}
-    missing, changed = [], dict[str, None]()
+    missing: list[CellTask] = []
+    changed: list[tuple[CellTask, str]] = []
+    updated = False
     for task in the_plan.tasks:
         status = outcomes.get(task.id, INTERRUPTED)
         if status == INTERRUPTED or status in retried:
             missing.append(task)
-        elif task.id not in the_plan.impossible and (what := _change(task, store.spec(there.folder, task), status)):
-            missing.append(task)
-            changed[what.format(task)] = None
+        elif task.id not in the_plan.impossible:
+            was = store.spec(there.folder, task)
+            updated |= was.get("guest_sha256", task.guest_sha256) != task.guest_sha256
+            if what := _change(task, was, status):
+                changed.append((task, what))
+    left = may_be_left and updated and not missing and any(what not in OF_USER for _, what in changed)
+    if left:
+        changed = [(task, what) for task, what in changed if what in OF_USER]
+    missing += [task for task, _ in changed]
     # A short process says something only beside those of the other rows.
     beside = {(task.key.ranking, task.repeat) for task in missing if task.timing}
     again = {task.id for task in the_plan.tasks if task.timing and (task.key.ranking, task.repeat) in beside}
     again |= {task.id for task in missing}
-    return [task for task in the_plan.tasks if task.id in again], list(changed)
+    lines = dict.fromkeys(CHANGED.get(what, OTHERWISE).format(task) for task, what in changed)
+    return [task for task in the_plan.tasks if task.id in again], list(lines), left
 
 
 def _change(task: CellTask, was: Mapping[str, Any], status: str) -> str:
-    """What has changed about a cell since its guest was started; empty if nothing."""
+    """What has changed about a cell since its guest was started, a key of CHANGED or "settings"; empty if nothing."""
     # Without a spec no guest was started: there was no environment, or the cell could not run.
     if was.get("identity") == task.identity or (not was and status == UNAVAILABLE):
         return ""
-    return next(
-        (reported for name, reported in CHANGED.items() if was.get(name, getattr(task, name)) != getattr(task, name)),
-        OTHERWISE,
-    )
+    return next((name for name in CHANGED if was.get(name, getattr(task, name)) != getattr(task, name)), "settings")

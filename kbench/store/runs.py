@@ -18,7 +18,6 @@ import os
 import secrets
 import shutil
 import stat
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -103,7 +102,7 @@ def create_with(file: str, record: Mapping[str, Any], parent: Path, name: str | 
         possible = iter([name])
     try:
         with scratch(parent / f"{MAKING}{secrets.token_hex(8)}") as making:
-            _remove_abandoned(parent)
+            _remove_abandoned(parent, making.stat().st_mtime)
             for run in map(parent.joinpath, possible):
                 first = {"schema": SCHEMA, "name": run.name, "created": started.isoformat(timespec="microseconds")}
                 replace_json(making / file, {**first, **record})
@@ -117,11 +116,14 @@ def create_with(file: str, record: Mapping[str, Any], parent: Path, name: str | 
         raise cannot("make a run's folder in", parent, error) from error
 
 
-def _remove_abandoned(parent: Path) -> None:
-    """Remove leftovers of hosts that were killed while they created a run: folders with at most its first file."""
+def _remove_abandoned(parent: Path, now: float) -> None:
+    """Remove leftovers of hosts that were killed while they created a run: folders with at most its first file.
+
+    now: by the clock of the file system, which need not be that of this machine.
+    """
     for folder in parent.glob(MAKING + "[0-9a-f]" * 16):
         with contextlib.suppress(OSError):  # it has gone meanwhile, or has more in it, which is somebody's
-            if time.time() - folder.lstat().st_mtime > _LONGEST_MAKING:
+            if now - folder.lstat().st_mtime > _LONGEST_MAKING:
                 left = list(folder.iterdir())
                 if len(left) == 1 and left[0].name.removeprefix(".").startswith(("run.json", CLUSTER)):
                     left[0].unlink()
@@ -158,14 +160,27 @@ def filling(run: Path) -> Iterator[None]:
     """Keep other hosts from filling `run`; the lock of a killed host is free. Raises UserError."""
     from filelock import FileLock, Timeout  # here, because most commands do not need it
 
+    lock = run / ".lock"
     try:
-        held = FileLock(run / ".lock").acquire(timeout=0)
+        removed = not lock.exists() and (run / "cells").is_dir() and _is_open(f"{lock.resolve()} (deleted)")
+        held = None if removed else FileLock(lock).acquire(timeout=0)
     except Timeout:
-        raise UserError(f"{run} is being measured by another kbench: wait until that has ended, or end it.") from None
+        held = None
     except OSError as error:
-        raise cannot("write", run / ".lock", error) from error
+        raise cannot("write", lock, error) from error
+    if held is None:
+        raise UserError(f"{run} is being measured by another kbench: wait until that has ended, or end it.")
     with held:
         yield
+
+
+def _is_open(path: str) -> bool:
+    """Whether a process of this user has that file open; a lock is still held after its file was removed."""
+    for opened in Path("/proc").glob("[0-9]*/fd/*"):
+        with contextlib.suppress(OSError):  # the process has ended
+            if str(opened.readlink()) == path:
+                return True
+    return False
 
 
 def update(run: Path, **changes: object) -> None:

@@ -244,12 +244,20 @@ def test_another_value_of_a_passed_variable_is_measured_again_and_said_so(bench:
     assert not any("fast" in path.read_text() for path in (bench.results / "mine").rglob("*.json"))
 
 
-def test_cells_of_another_guest_are_measured_again_and_said_so(bench: Bench) -> None:
-    finished(bench, examples="a.py")
+def test_cells_of_another_guest_are_measured_again_if_others_are_missing_and_else_left(bench: Bench) -> None:
+    run = finished(bench, examples="a.py,b.py")
     launched = interrupt_at(bench, 0)
     bench.patch.setattr(rows, "guest_sha256", lambda: "another")
+    bench.backend(builds='[builds.locked_variables]\nFAKE = "1"\n')  # as an update brings it, too
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     said = bench("resume", "mine")
-    assert said.status == 0 and launched == ["a"]
+    assert said.status == 0 and launched == [] and "the run is complete, and is left as it is" in said.out
+    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+    bench.example("b.py", EXAMPLE + "# changed\n")
+    assert bench("resume", "mine").status == 0 and launched == ["b"]
+    next(run.glob("cells/b__*/outcome.json")).unlink()
+    said = bench("resume", "mine")
+    assert said.status == 0 and launched == ["b", "a", "b"]
     assert "kbench's own code for backends has changed since: measured again" in said.out
 
 
@@ -289,6 +297,9 @@ def test_two_hosts_do_not_fill_one_run(bench: Bench) -> None:
         said = bench("resume", "mine")
     assert said.status == 2
     assert "mine is being measured by another kbench: wait until that has ended, or end it." in said.err
+    with store.filling(run):
+        (run / ".lock").unlink()  # as some do with a lock
+        assert "is being measured by another kbench" in bench("resume", "mine").err
     assert bench("resume", "mine").status == 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -90,6 +91,17 @@ def test_what_a_killed_host_has_half_made_is_removed_with_the_next_run_after_an_
         os.utime(folder, (0, 0))
     run = create(tmp_path, "mine")
     assert sorted(tmp_path.iterdir()) == sorted([new, own, run])
+
+
+def test_a_clock_that_goes_ahead_of_the_file_servers_hinders_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / f"{runs.MAKING}{'0' * 16}"  # of a host that is making its run just now
+    other.mkdir()
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 2 * 3600)
+    run = create(tmp_path, "mine")
+    assert sorted(tmp_path.iterdir()) == sorted([other, run])
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/absolute", "../outside"])
