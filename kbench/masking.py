@@ -12,6 +12,14 @@ _SECRET_NAME = re.compile(
     r"|credentials?|auth|authorization|cookie|pwd|signature)"
 )
 _PASSWORD = re.compile(r"(://)[^/\s]+@")
+# What services give out, by how it begins: OpenAI and Anthropic, GitHub, GitLab, Hugging Face, AWS, Slack, Google,
+# PyPI, npm, and JSON web tokens.
+_TOKEN = re.compile(
+    r"(?<![A-Za-z0-9_-])(sk-((ant|proj|admin|svcacct|or)-[\w-]{20,}|\w{20,})|gh[opsur]_\w{20,}"
+    r"|github_pat_\w{20,}|glpat-[\w-]{20,}|hf_[A-Za-z0-9]{20,}|(AKIA|ASIA)[A-Z0-9]{16}(?!\w)|xox[a-z]-[\w-]{10,}|AIza[\w-]{35}"
+    r"|pypi-[\w-]{20,}|npm_[A-Za-z0-9]{30,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+)"
+)
+_NO_PASSWORD = re.compile(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?|.*/.*|-.*", re.DOTALL)  # a number, a path, an option
 _NAME = re.compile(r"""(?<![\w.])([A-Za-z][\w.-]{0,99})["']?\s*[=:]\s*["']?""")
 _VALUE = re.compile(r"""[^\s"',&;{}]+""")
 _BEARER = re.compile(r"(?i)\b(bearer|basic)(\s+)[^\s\"']+")
@@ -23,16 +31,19 @@ def is_secret(name: str) -> bool:
 
 
 def without_passwords(text: str) -> str:
-    """`text` with *** for the user and password in each address."""
-    return _PASSWORD.sub(rf"\1{MASK}@", text)
+    """`text` with *** for the user and password in each address, and for tokens of known services."""
+    return _TOKEN.sub(MASK, _PASSWORD.sub(rf"\1{MASK}@", text))
 
 
 def masked_arguments(arguments: Sequence[str]) -> tuple[str, ...]:
-    """Arguments of a program with *** for what seems to be a secret: of `--api-key X`, `TOKEN=X`, `https://X@host`."""
-    masked, is_value = [], False
+    """Arguments of a program with *** for what seems to be a secret: of `--api-key X`, `-p X`, `TOKEN=X`,
+    `https://X@host`, `ghp_X`.
+    """
+    masked, is_value, may_be = [], False, False
     for one in arguments:
-        masked.append(MASK if is_value and not one.startswith("--") else _masked(one))
-        is_value = one.startswith("-") and is_secret(one)
+        secret = (is_value and not one.startswith("--")) or (may_be and not _NO_PASSWORD.fullmatch(one))
+        masked.append(MASK if secret else _masked(one))
+        is_value, may_be = one.startswith("-") and is_secret(one), one == "-p"
     return tuple(masked)
 
 

@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 
 from kbench import paths
 from kbench.environments import costs, installers, interpreters
-from kbench.environments.folders import MARKER, SCHEMA, finished, lock_sha256, lock_text, path_of
+from kbench.environments.folders import MARKER, SCHEMA, finished, installed, lock_sha256, lock_text, path_of
 from kbench.environments.folders import python as python_of
 from kbench.environments.interpreters import Choice, Interpreter
 from kbench.environments.packages import pinned
@@ -161,6 +161,7 @@ def _mark(build: Build, folder: Path, interpreter: Interpreter, seconds: float) 
         "lock_sha256": lock_sha256(build),
         "interpreter": str(interpreter.path),
         "library_folder": str(interpreter.library_folder or ""),
+        "installed": installed(folder),
         "cost": costs.recorded(folder, seconds),
     }
     draft = folder / f"{MARKER}.draft"

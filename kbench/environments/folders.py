@@ -16,6 +16,7 @@ from kbench.values import Backend, Build, base
 SCHEMA = 1
 MARKER = "kbench.json"  # written last: an environment without it is half-made and is made again
 
+CACHED = "__pycache__"  # may come and go
 ADDED = "with"  # the folder in it of packages that programs have added
 
 
@@ -56,10 +57,31 @@ def python(folder: Path) -> Path:
 
 
 def finished(folder: Path) -> Mapping[str, Any] | None:
-    """The marker's contents, if the environment was finished in this place and still has its Python."""
+    """The marker's contents, if the environment was finished in this place and still has its Python and packages."""
     try:
         details = json.loads((folder / MARKER).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
     whole = isinstance(details, dict) and (details.get("schema"), details.get("folder")) == (SCHEMA, str(folder))
-    return details if whole and python(folder).is_file() else None
+    return details if whole and python(folder).is_file() and _has(folder, details.get("installed")) else None
+
+
+def installed(folder: Path) -> dict[str, int]:
+    """What the environment's packages are: each module, or folder with the number of things in it."""
+    modules = (one for one in folder.glob("lib/python*/site-packages/*") if one.name != CACHED)
+    return {
+        one.name: sum(below.name != CACHED for below in one.iterdir()) if one.is_dir() else 0
+        for one in modules
+        if one.suffix != ".dist-info"
+    }
+
+
+def _has(folder: Path, recorded: object) -> bool:
+    """Whether all that was recorded is still there: somebody, or the system, may have removed a part."""
+    if not isinstance(recorded, dict):  # by an earlier kbench
+        return True
+    try:
+        now = installed(folder)
+    except OSError:
+        return False
+    return all(now.get(name, -1) >= count for name, count in recorded.items())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -13,7 +14,7 @@ import filelock
 import pytest
 from fake_backends import installable, write_wheel
 
-from kbench.environments import ensure, installers
+from kbench.environments import ensure, folders, installers
 from kbench.environments.interpreters import Choice
 from kbench.errors import Unavailable, UserError
 from kbench.values import Backend
@@ -135,6 +136,27 @@ def test_an_environment_whose_python_is_gone_is_made_again(backend: Backend, cac
     assert ensure.find(backend, backend.builds[0], cache=cache) is None
     ensure.ensure(backend, backend.builds[0], cache=cache)
     assert made.python.exists()
+
+
+@pytest.mark.parametrize("gone", ["site-packages/keras.py", "site-packages/pip/main.py", "site-packages"])
+def test_an_environment_of_which_a_part_is_gone_is_made_again(backend: Backend, cache: Path, gone: str) -> None:
+    made = ensure.ensure(backend, backend.builds[0], cache=cache)
+    assert made.folder is not None
+    (packages,) = made.folder.glob("lib/python*/site-packages")
+    (packages / "pip").mkdir()
+    (packages / "pip" / "main.py").touch()
+    marker = made.folder / ensure.MARKER
+    marker.write_text(json.dumps({**json.loads(marker.read_text()), "installed": folders.installed(made.folder)}))
+    (packages / "__pycache__").mkdir(exist_ok=True)
+    assert ensure.find(backend, backend.builds[0], cache=cache) == made
+    shutil.rmtree(packages / "__pycache__")
+    (packages / "added.py").touch()
+    assert ensure.find(backend, backend.builds[0], cache=cache) == made
+    removed = packages.parent / gone
+    shutil.rmtree(removed) if removed.is_dir() else removed.unlink()
+    assert ensure.find(backend, backend.builds[0], cache=cache) is None
+    ensure.ensure(backend, backend.builds[0], cache=cache)
+    assert (packages / "keras.py").exists()
 
 
 def test_a_cache_that_cannot_be_written_is_one_sentence(backend: Backend, cache: Path) -> None:
