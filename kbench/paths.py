@@ -7,6 +7,7 @@ from pathlib import Path
 
 import platformdirs
 
+from kbench import trusted
 from kbench.errors import UserError
 
 PACKAGE = Path(__file__).resolve().parent
@@ -36,9 +37,11 @@ def with_home(text: str) -> Path:
 
 
 def cache_folder() -> Path:
-    """The folder of environments, data and compiled code: KBENCH_CACHE, or the user's cache folder."""
+    """The folder of environments, data and compiled code: KBENCH_CACHE, or the user's cache folder. Raises UserError
+    if others could put programs into it.
+    """
     chosen = os.environ.get("KBENCH_CACHE")
-    return with_home(chosen).absolute() if chosen else Path(platformdirs.user_cache_dir("kbench"))
+    return trusted.check(with_home(chosen).absolute() if chosen else Path(platformdirs.user_cache_dir("kbench")))
 
 
 def portable(path: Path) -> str:

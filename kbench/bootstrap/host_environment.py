@@ -8,6 +8,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
+from kbench import trusted
 from kbench.errors import UserError
 
 MARKER = "kbench-lock.sha256"  # written last: an environment without it is incomplete
@@ -18,9 +19,9 @@ def cache_folder() -> Path:
     try:
         chosen = os.environ.get("KBENCH_CACHE")
         if chosen:
-            return Path(chosen).expanduser().absolute()
+            return trusted.check(Path(chosen).expanduser().absolute())
         xdg = Path(os.environ.get("XDG_CACHE_HOME", ""))
-        return (xdg if xdg.is_absolute() else Path.home() / ".cache") / "kbench"
+        return trusted.check((xdg if xdg.is_absolute() else Path.home() / ".cache") / "kbench")
     except RuntimeError as error:  # no such user, or no home folder
         raise UserError(f"no cache folder ({error}): name one with the variable KBENCH_CACHE.") from error
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from kbench import trusted
 from kbench.bootstrap.host_environment import MARKER, digest, python_of, ready
 from kbench.errors import UserError
 from kbench.whole_folders import whole_in_place
@@ -31,7 +32,8 @@ def make(folder: Path, lock: Path, purpose: str, duration: str) -> None:
     Raises UserError if it cannot be made.
     """
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.parents[1].mkdir(trusted.OWN, parents=True, exist_ok=True)
+        folder.parent.mkdir(exist_ok=True)
         with _locked(folder.with_suffix(".lock"), purpose) as held:
             if not ready(folder, lock):
                 with _interrupts(signal.SIG_BLOCK):

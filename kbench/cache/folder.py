@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 
+from kbench import trusted
 from kbench.datasets.registry import REGISTRY
 from kbench.disk_usage import size
 from kbench.environments.folders import MARKER
@@ -67,7 +68,7 @@ class Removed:
 def mark(cache: Path) -> None:
     """Mark the folder as kbench's; `clean` touches no other. Raises OSError."""
     if not is_marked(cache):
-        cache.mkdir(parents=True, exist_ok=True)
+        cache.mkdir(trusted.OWN, parents=True, exist_ok=True)
         (cache / TAG).write_text(f"{SIGNATURE}\n{OWNER}\n", encoding="ascii")
 
 

@@ -16,6 +16,7 @@ ENTRANCE = (
     "version.py",
     "errors.py",
     "locales.py",
+    "trusted.py",
     "whole_folders.py",
     "bootstrap/__init__.py",
     "bootstrap/entry.py",
