@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+import subprocess
 import sys
 from pathlib import Path
 
@@ -120,3 +121,10 @@ def test_a_wrong_style_or_size_is_one_sentence_and_nothing_is_written(
     said = report(capsys, f"--plot-{option}={value}")
     refused(said, words)
     assert said.out == "" and files(one) == before
+
+
+def test_the_backend_of_a_notebooks_shell_hinders_no_plot_and_programs_still_get_it() -> None:
+    environ = {**os.environ, "MPLBACKEND": "module://no_such_package.backend_inline"}
+    code = "import kbench.outputs.one_run, os; print(os.environ['MPLBACKEND'])"
+    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True)
+    assert done.stdout == "module://no_such_package.backend_inline\n", done.stderr
