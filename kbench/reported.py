@@ -348,6 +348,7 @@ class Facts(msgspec.Struct, frozen=True):
     call_compile_seconds: float | None = None
     around_seconds: float | None = None
     steady_epoch_seconds: float | None = None
+    losses: tuple[tuple[float | None, float | None], ...] = ()  # in training and validation, of all its epochs
     stage: str = ""
     carried: bool = False
 

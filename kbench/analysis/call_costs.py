@@ -16,6 +16,7 @@ from kbench.analysis.step_times import median_of
 from kbench.epochs import Epoch, Turn
 from kbench.reported import Fit
 
+SCORES = ("loss", "accuracy", "val_loss", "val_accuracy", "metrics")  # of an epoch
 OFTEN = 3  # calls of a fit: from then on it is timed by its calls
 COMPILES = 0.25  # of the calls; if more are a model's first, compilation is part of what a call costs
 
@@ -101,7 +102,9 @@ def as_epochs(calls: Sequence[Call], fits: bool) -> list[Epoch]:
     else:
         groups = [[one] for one in (calls[0], *_warm(usual(calls)))]
     by_steps = any(one.held for one in calls)
-    return [_epoch(position, group, by_steps or not fits) for position, group in enumerate(groups, 1)]
+    found = [_epoch(position, group, by_steps or not fits) for position, group in enumerate(groups, 1)]
+    last = calls[-1].epochs[-1] if calls[-1].epochs else found[-1]  # whether its time counts or not
+    return [*found[:-1], msgspec.structs.replace(found[-1], **{name: getattr(last, name) for name in SCORES})]
 
 
 def _longer(one: Call, seconds: float, fits: bool) -> Call:

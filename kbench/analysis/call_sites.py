@@ -144,6 +144,7 @@ def _sites(one: Measured, often: frozenset[str]) -> Iterable[Measured]:
                 "unit": STEP if name.startswith(LOOP) else CALL if by_call else EPOCH,
                 "call": one.facts.returned.get(name),
                 "site_seconds": _seconds(calls, epochs),
+                "losses": tuple((epoch.loss, epoch.val_loss) for epoch in epochs),
                 **memory_growth.of_line(one, name, by_call),
                 **(call_costs.figures(calls) if calls else {}),
             },

@@ -114,6 +114,9 @@ def deterministic(ok: Sequence[Measured]) -> bool | None:
     """Whether repeats with the same seed have the same losses to the last bit; None where no seed was repeated."""
     if len({one.cell.seed for one in ok}) == len(ok) or all(epoch.loss is None for one in ok for epoch in one.epochs):
         return None
-    # As text, where NaN equals itself.
-    losses = {(one.cell.seed, repr([(epoch.loss, epoch.val_loss) for epoch in one.epochs])) for one in ok}
+    # As text, where NaN equals itself. Of a program's line all epochs count, not only those whose times do.
+    losses = {
+        (one.cell.seed, repr(one.facts.losses or tuple((epoch.loss, epoch.val_loss) for epoch in one.epochs)))
+        for one in ok
+    }
     return len(losses) == len({one.cell.seed for one in ok})

@@ -24,7 +24,7 @@ OF_PRIOR = 12.0
 # estimated from few turns, generously, and the measured spreads hold most of them (benchmarks/calibration.py).
 OF_ERROR = 0.4
 # A process is odd if it is off by more than this, and by so many times as much as the usual one of its row.
-ODD, ODD_TIMES, FEWEST_FOR_ODD = 0.05, 6.0, 4
+ODD, ODD_TIMES, FEWEST_FOR_ODD = 0.1, 6.0, 4
 _PASSES = 20  # of the fit, which hardly changes after three
 
 

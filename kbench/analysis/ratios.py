@@ -166,7 +166,7 @@ def _ratio(kind: str, one: Timed, reference: Timed, alpha: float, precision: flo
     if one.time is None or reference.time is None:
         return Ratio(kind, name, value, None, NOT_COMPARED)
     if _mostly_disturbed(one, reference):
-        return Ratio(kind, name, value, None, _whatever_disturbs(value))
+        return Ratio(kind, name, value, None, _whatever_disturbs(one.row, reference.row))
     interval = processes.of_ratio(one.time, reference.time, alpha)
     common = len(one.time.repeats & reference.time.repeats)
     count = min(len(one.time.places), len(reference.time.places)) if common else 0
@@ -211,9 +211,12 @@ def _mostly_disturbed(one: Timed, reference: Timed) -> bool:
     return 2 * (one.row.disturbed_turns + reference.row.disturbed_turns) > one.row.turns + reference.row.turns
 
 
-def _whatever_disturbs(value: float) -> str:
-    """The verdict on rows that are so far apart that other programs cannot be why."""
-    return SLOWER if value > FAR else FASTER if value < 1 / FAR else NOT_COMPARED
+def _whatever_disturbs(row: Summary, reference: Summary) -> str:
+    """The verdict on rows that are so far apart that other programs cannot be why: by the ends of what was seen."""
+    own, its = row.epoch_interval, reference.epoch_interval
+    if own is None or its is None:
+        return NOT_COMPARED
+    return SLOWER if own.low > FAR * its.high else FASTER if its.low > FAR * own.high else NOT_COMPARED
 
 
 def verdict(interval: Interval | None, precision: float = PRECISION) -> str:

@@ -9,7 +9,7 @@ from kbench.analysis.call_sites import SEPARATOR, is_fit, program_of
 from kbench.summary import Summary
 from kbench.tables.content import by_example
 from kbench.text import significant
-from kbench.values import FASTEST, SLOWER
+from kbench.values import FASTEST, NOT_COMPARED, SLOWER
 
 MATTERS = 0.05  # of the whole program's time; less is no contradiction
 SHARE = 0.2  # of what lies between; less is not named
@@ -31,7 +31,11 @@ def _place(row: Summary) -> tuple[str, str, str]:
 def _of_program(rows: Sequence[Summary]) -> list[str]:
     whole = {row.backend: row for row in rows if row.work.once and row.relative_to_fastest is not None}
     first = next((name for name, row in whole.items() if row.relative_to_fastest == 1), "")
-    behind = {name for name, row in whole.items() if (row.relative_to_fastest or 0.0) > 1 + MATTERS}
+    behind = {
+        name
+        for name, row in whole.items()
+        if (row.relative_to_fastest or 0.0) > 1 + MATTERS and row.verdict != NOT_COMPARED
+    }
     best: list[Summary] = []
     for line in by_example(row for row in rows if row.work.of_line):
         fastest = [row for row in line if row.verdict == FASTEST and row.backend in behind]

@@ -105,4 +105,4 @@ def _print_example(run: Path, example: str, tables: bool) -> None:
     with contextlib.suppress(UserError):  # the run continues; the error is reported at its end
         there = store.read(run)
         rows = [row for row in summarised(there) if program_of(row.example) == example]
-        terminal.print_example(rows, terminal.repeat_command(there), tables)
+        terminal.print_example(rows, terminal.repeat_command(there, rows), tables)

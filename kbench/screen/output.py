@@ -75,7 +75,7 @@ def print_rows(run: store.RunResults, rows: Sequence[Summary], wanted: Output) -
         for sentence in asked:
             print(f"\n{at_blanks(sentence, width)}")
         print()
-        again = terminal.repeat_command(run)
+        again = terminal.repeat_command(run, rows)
         if _is_short(run, rows, wanted):
             terminal.print_text(at_a_glance.text(ordered, width, again, painter(sys.stdout)))
         else:
@@ -109,7 +109,7 @@ def _as(form: str, run: store.RunResults, rows: Sequence[Summary], shown: Shown)
     rows, machine, remarks = columns.in_order(rows, shown), describe(run.provenance), causes.remarks(run, rows)
     if form == "markdown":
         notes = [f"**Note:** {markdown.escape(one)}" for one in remarks]
-        tables = [markdown.markdown(rows, terminal.repeat_command(run), shown)]
+        tables = [markdown.markdown(rows, terminal.repeat_command(run, rows), shown)]
         tables += [markdown.together([one]) for one in _further(run, rows)]
         return "\n\n".join([*notes, *tables, f"Machine: {markdown.escape(machine)}."])
     if form == "csv":

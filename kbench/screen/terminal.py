@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from kbench import axes, store
 from kbench.analysis import settling
-from kbench.analysis.rows import again
+from kbench.analysis.rows import again, open_rows
 from kbench.axes import Axis, Point
 from kbench.cli import arguments
 from kbench.parity.values import Agreement
@@ -183,7 +183,7 @@ def print_open(
         rest = "No number of processes that kbench would start is expected to settle all of it"
         needed = 600.0
     else:
-        rest = f"About {10 * math.ceil(needed / 10):,} s more would settle it"
+        rest = f"About {10 * math.ceil(max(needed, 10.0) / 10):,} s more would settle it"
     command = resume_command(run.folder, "--budget", f"{max(1, math.ceil(needed / 60))}m")
     print_sentence(f"Open: {named}. {rest}: `{command}`", file)
 
@@ -213,9 +213,10 @@ def print_how_to_resume(run: store.RunResults, file: TextIO | None = None) -> No
         print(f"To repeat the cells that did not end ok, continue with `{command}`.", file=file or sys.stdout)
 
 
-def repeat_command(run: store.RunResults) -> str:
-    """The command that measures again what is undecided; empty where there is none."""
-    return again(run, str(_short(run.folder)))
+def repeat_command(run: store.RunResults, rows: Sequence[Summary]) -> str:
+    """The command that measures again what is undecided; empty where there is none, or it would settle nothing."""
+    found = open_rows(rows, PRECISION)
+    return again(run, str(_short(run.folder))) if settling.seconds(run, found, PRECISION) < math.inf else ""
 
 
 def resume_command(run: Path, *options: str) -> str:

@@ -194,3 +194,12 @@ def test_where_calls_compile_rows_compare_by_all_of_them() -> None:
         assert row.epoch_seconds and row.total_seconds
         assert row.epoch_seconds == pytest.approx(row.total_seconds / 10, rel=0.05)
     assert found[FIT, "a/x"].relative_to_fastest == pytest.approx(2.1, rel=0.2)
+
+
+def test_the_last_scores_are_those_of_the_last_call_whether_its_time_counts_or_not() -> None:
+    calls = [
+        call_costs.Call(1.0, (Epoch(1, 1.0, 8, loss=loss),), round=number, cold=cold)
+        for number, (loss, cold) in enumerate([(0.9, False), (0.8, False), (0.7, False), (0.6, True)])
+    ]
+    made = call_costs.as_epochs(calls, fits=True)
+    assert len(made) == 3 and made[-1].loss == 0.6

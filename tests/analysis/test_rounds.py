@@ -190,3 +190,16 @@ def test_rows_that_are_far_apart_are_told_apart_whatever_disturbs_their_turns() 
         in_turns("y", 0.161, steady, disturbed_rounds=disturbed),
     )
     assert found["y"].verdict == SLOWER and found["y"].relative_interval is None
+
+
+def test_rows_whose_own_times_reach_to_each_other_are_not_told_apart_from_disturbed_turns() -> None:
+    disturbed = tuple(range(1, 30))
+
+    def later(number: int) -> float:
+        return 1.0 if number < 12 else 4.0
+
+    found = rows(
+        in_turns("x", 0.001, steady, disturbed_rounds=disturbed),
+        in_turns("y", 0.004, later, disturbed_rounds=disturbed),
+    )
+    assert (found["y"].relative_to_fastest or 0.0) > 10 and found["y"].verdict == NOT_COMPARED

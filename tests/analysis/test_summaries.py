@@ -263,6 +263,14 @@ def test_a_backend_whose_repeats_with_one_seed_differ_is_called_not_deterministi
     assert row(0.5).deterministic is None
 
 
+def test_all_losses_of_a_programs_line_count_for_that_not_only_of_epochs_whose_times_do() -> None:
+    told = [
+        measured(cell(repeat=number), *[1.0] * number, loss=0.5, facts={"losses": ((0.9, None), (0.5, None))})
+        for number in (2, 3)
+    ]
+    assert summarise(told)[0].deterministic is True
+
+
 def test_repeats_with_seeds_of_their_own_say_nothing_of_determinism() -> None:
     cells = [measured(cell(repeat=number, seed=number), 2.0, 1.0, loss=0.1 * number) for number in (1, 2)]
     assert summarise(cells)[0].deterministic is None

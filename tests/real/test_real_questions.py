@@ -207,6 +207,14 @@ def test_what_predict_on_batch_takes_is_told_of_a_loop_of_small_predictions(kben
     assert "For so few samples predict_on_batch takes 0.0" in " ".join(finished.output.split())
 
 
+def test_nothing_is_told_of_predict_on_batch_where_each_call_has_another_size(kbench: Kbench, tmp_path: Path) -> None:
+    """Each size is compiled, so the time of one of them is not what the loop would take."""
+    loop = "for size in range(1, 41):\n    model.predict(np.ones((size, 8)), verbose=0)\n"
+    finished = kbench.script(program(tmp_path, f"{DATA}{DENSE}{loop}"), "keras3/tensorflow")
+    assert finished.status == 0, finished.output
+    assert not any(row.on_batch_seconds for row in rows(finished).values())
+
+
 def test_calls_that_each_compile_are_compared_by_all_of_them(kbench: Kbench, tmp_path: Path) -> None:
     text = """
 import numpy as np

@@ -33,6 +33,7 @@ class Afterwards:
         self._fits: Any = weakref.WeakKeyDictionary()  # model: (site, x, y, batch size, accuracy) of its last fit
         self._evaluated: Dict[str, Tuple[Any, ...]] = {}  # site: what disagrees there
         self._predicted: Dict[str, Tuple[Any, Any]] = {}  # site: (model, its first samples)
+        self._shapes: Dict[str, Tuple[int, ...]] = {}  # site: of the last samples
 
     def fit_ended(self, site: str, model: Any, given: Dict[str, Any], history: Any) -> None:
         """A fit has returned; given: its arguments by their names."""
@@ -54,8 +55,13 @@ class Afterwards:
 
     def predict_ended(self, site: str, model: Any, x: Any) -> None:
         """A prediction has returned."""
-        if site not in self._predicted and isinstance(x, np.ndarray) and 0 < rows(x) <= SMALL:
+        if not isinstance(x, np.ndarray):
+            return
+        if site in self._shapes and self._shapes[site] != x.shape:  # each may be compiled: another time says nothing
+            self._predicted.pop(site, None)
+        elif site not in self._shapes and 0 < rows(x) <= SMALL:
             self._predicted[site] = weakref.ref(model), np.array(x)
+        self._shapes[site] = x.shape
 
     def finish(self, counts: Dict[str, int]) -> None:
         """The program has ended. counts: calls of each site."""
