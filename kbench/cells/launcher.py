@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import resource
 import signal
 import subprocess
 import time
@@ -98,6 +99,9 @@ def launch(
                 stderr=output,
                 start_new_session=True,
             )
+        with contextlib.suppress(OSError):  # it has ended
+            # A core file would lie among the results, with all that was in memory.
+            resource.prlimit(process.pid, resource.RLIMIT_CORE, (0, 0))
         memory = Memory(process.pid, MEMORY_SECONDS if memory_limit_mib is None else POLL_SECONDS, on_device)
         timed_out = lingered = over_memory = False
         told_end: float | None = None

@@ -97,9 +97,10 @@ def ensure(
                 _make(backend, build, folder, interpreter, report)
         return _environment(backend, build, folder, str(interpreter.library_folder or ""), cache)
     except OSError as error:
+        room = "" if isinstance(error, NotADirectoryError | FileExistsError) else "free some space or "
         raise Unavailable(
-            f"the cache folder {cache} cannot be written ({error.strerror or error}): free some space or "
-            "name another folder with KBENCH_CACHE"
+            f"the cache folder {cache} cannot be written ({error.strerror or error}): {room}name another folder with "
+            "KBENCH_CACHE"
         ) from None
 
 

@@ -128,7 +128,7 @@ def load(path: Path) -> Backend:
 
 def _toml(path: Path, where: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(read_bytes(path).decode())
+        return tomllib.loads(read_bytes(path).decode("utf-8-sig"))
     except OSError as error:
         raise UserError(f"the backend's file {path} cannot be read: {error.strerror}") from None
     except RecursionError:

@@ -19,6 +19,7 @@ from kbench.selection.decoding import Wrong, decode
 from kbench.store.files import read_bytes
 from kbench.values import Example, Profile
 
+LONGEST_NAME = 120
 PROFILES = ("smoke", "quick", "full")
 Whole = Annotated[int, Meta(ge=1, description="a whole number above 0")]
 TARGET = r"\w+ *[<>]= *-?[0-9.]+(e-?[0-9]+)?"
@@ -154,6 +155,8 @@ def parsed(path: Path, what: str) -> tuple[bytes, ast.Module]:
     """The file's content and syntax tree; an error calls the file a `what`. Raises UserError."""
     if path.name.encode(errors="replace").decode() != path.name:  # it becomes a row's name, and a folder's
         raise UserError(f"The name of the {what} {path.name!r} is not text in UTF-8: rename it.")
+    if len(path.name.encode()) > LONGEST_NAME:  # a cell's folder is named after it, its backend, and more
+        raise UserError(f"The name of the {what} {path.name[:40]}... has more than {LONGEST_NAME} bytes: shorten it.")
     try:
         content = read_bytes(path)
         with warnings.catch_warnings():  # the guest's Python decides what is valid, this one only warns

@@ -86,6 +86,9 @@ def load(path: Path, module: str = "") -> Example:
     """The program in the file `path`, run as `module` if that is named. Raises UserError, one sentence."""
     if not os.path.isfile(path):  # noqa: PTH113  # pathlib's raises for a name that is too long
         raise UserError(f"There is no script {path}.")
+    for hides in ("keras.py", "keras/__init__.py"):
+        if (found := root(path.absolute(), module) / hides).exists():
+            raise UserError(f"Python would import {found} in place of Keras: rename it.")
     name = module or (path.absolute().parent.name if path.name == MAIN else path.name)
     if path.suffix == notebooks.ENDING:
         cells = notebooks.code(path)

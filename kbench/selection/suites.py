@@ -132,7 +132,7 @@ def find(text: str) -> tuple[Path, File]:
 def load(path: Path) -> File:
     """The suite in the file. Raises UserError, one sentence with the file's name and the key."""
     try:
-        raw = tomllib.loads(read_bytes(path).decode("utf-8"))
+        raw = tomllib.loads(read_bytes(path).decode("utf-8-sig"))
     except OSError as error:
         raise UserError(f"The suite {path} cannot be read: {error.strerror or error}.") from None
     except UnicodeDecodeError:

@@ -209,6 +209,11 @@ def test_a_kill_is_for_want_of_memory_if_the_kernel_says_so_or_it_held_nearly_al
     assert short([3, 3], 70.0)
 
 
+def test_a_crash_leaves_no_core_file_with_all_that_was_in_memory(tmp_path: Path) -> None:
+    assert run("import resource; print(resource.getrlimit(resource.RLIMIT_CORE))", tmp_path).code == 0
+    assert log(tmp_path) == "(0, 0)\n"
+
+
 class Clock:
     """The launcher's clock, which only the test moves."""
 

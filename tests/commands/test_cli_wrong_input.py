@@ -222,6 +222,14 @@ def test_a_file_whose_name_is_no_text_is_one_sentence(bench: Bench) -> None:
     bench.example(name)
     check(bench, ("--backends", "fake", "--examples", name), "is not text in UTF-8: rename it")
     check(bench, ("script", name, "--backends", "fake"), "is not text in UTF-8: rename it")
+    bench.example(f"{'x' * 200}.py")
+    check(bench, ("--backends", "fake", "--examples", f"{'x' * 200}.py"), "has more than 120 bytes: shorten it")
+
+
+def test_a_program_beside_a_file_that_hides_keras_is_one_sentence(bench: Bench) -> None:
+    for name in ("keras.py", "train.py"):
+        bench.example(name, "import keras\n")
+        check(bench, ("script", name, "--backends", "fake"), "keras.py in place of Keras: rename it")
 
 
 def test_a_file_that_seems_to_hold_a_terabyte_or_is_a_pipe_is_one_sentence(bench: Bench) -> None:

@@ -246,3 +246,9 @@ def test_what_is_known_of_a_backend_is_known_of_its_versions_and_settings() -> N
     assert is_among("keras3/jax@0.9+jit=off", ["keras3/jax"])
     assert is_among("keras3/jax@0.9", ["keras3"])
     assert not is_among("keras3/jax@0.9", ["keras3/torch", "keras2"])
+
+
+def test_a_file_may_begin_with_the_mark_of_an_editor(tmp_path: Path) -> None:
+    path = write_backend(tmp_path)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    assert backends.load(path).name == "keras9/tiny"
