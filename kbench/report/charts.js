@@ -81,7 +81,7 @@ const kbenchCharts = (() => {
     const x = chart.x === "epoch"
       ? number("epoch", { axis: { tickMinStep: 1, format: "d" }, scale: { zero: false, nice: false, padding: 12 } })
       : number("seconds", { title: chart.log ? "training time (s, logarithmic)" : "training time (s)",
-          scale: chart.log ? { type: "log", nice: false, padding: 12 } : { zero: true }, axis: { tickCount: 6, format: "~s" } });
+          scale: chart.log ? { type: "log", nice: false, padding: 12 } : { zero: true }, axis: { tickCount: 6, format: ",.3~r" } });
     const y = number("value", { title: chart.metric, scale: { zero: false }, axis: { tickCount: 6 } });
     const band = { mark: { type: "area", opacity: 0.16, line: false }, encoding: { y: number("low"), y2: { field: "high" } } };
     const printed = chart.published === undefined ? [] : [
@@ -95,16 +95,6 @@ const kbenchCharts = (() => {
       number("seconds", { title: "training time (s)", format: ".4" }),
       number("value", { title: chart.metric, format: chart.accuracy ? ".4f" : ".4" }),
       ...(several ? [number("spread", { title: "± sd", format: ".2" }), number("repeats", { format: "d" })] : []),
-    ]);
-  }
-
-  function steps(chart, styles, hidden) {
-    const x = number("step", { axis: { tickMinStep: 1, format: "~s" }, scale: { zero: false, nice: false, padding: 12 } });
-    const y = number("throughput", { title: chart.log ? "samples/s (logarithmic)" : "samples/s",
-      scale: chart.log ? { type: "log" } : { zero: true }, axis: { tickCount: chart.log ? 3 : 6, format: "~s" } });
-    return lines(rows(chart.columns), styles, hidden, x, y, [], [
-      number("step", { format: "d" }),
-      number("throughput", { title: "samples/s", format: ",.4" }),
     ]);
   }
 
@@ -158,7 +148,7 @@ const kbenchCharts = (() => {
       encoding: {
         y: { ...row, sort: [...new Set(values.map((value) => value.row))], title: null,
           axis: { labelColor: "var(--ink)", labelLimit: 170, ticks: false, domain: false } },
-        x: number(amount, { title, axis: { tickCount: 6, format: "~s" } }),
+        x: number(amount, { title, axis: { tickCount: 6, format: ",.3~r" } }),
         color: { field: part, type: "nominal", scale: { domain: used.map(([name]) => name), range: used.map(([, color]) => color) }, legend: null },
         order: number("order"),
         tooltip: [row, { field: part, type: "nominal", title: part }, number(amount, { title, format: ",.4" })],
@@ -204,7 +194,6 @@ const kbenchCharts = (() => {
     switch (chart.kind) {
       case "times": return times(chart, styles, hidden);
       case "curve": return curve(chart, styles, hidden);
-      case "steps": return steps(chart, styles, hidden);
       case "scaling": return scaling(chart, styles, hidden);
       case "profile": return profile(chart, styles, hidden);
       case "phases": return stacked(chart, hidden, "phase", "seconds", "seconds", PHASES);

@@ -31,6 +31,7 @@ _PHASES = {
     "first_step": "first step",
 }
 
+TELLS = 1.25  # times: peaks of memory that are closer are not drawn
 MOST_POINTS = 200  # of one curve; a screen shows hardly more
 _REACH = 1.5  # times the longest bar: intervals are cut there, or they would squeeze the bars
 _FEWEST_POINTS = 10
@@ -55,14 +56,21 @@ def of_example(
         cells.setdefault(key(one.cell), []).append(one)
     labels = {key(row): styles[key(row)].label for row in rows}
     charts: list[Chart] = []
-    if rows[0].work.trains:
-        for choice in (("val_accuracy", "accuracy"), ("val_loss", "loss")):
-            metric = next((name for name in choice if any(learning_curves.has(one, name) for one in measured)), None)
-            if metric:
-                drawn = {key(row): labels[key(row)] for row in same_learning(rows)}
-                charts += _curves(metric, cells, drawn, most, published if metric == "val_accuracy" else None)
-    others = (_phases(rows, cells, labels), _steps(rows, cells, labels, most), _memory(rows, labels))
+    if rows[0].work.trains and (metric := _learnt(measured)):
+        drawn = {key(row): labels[key(row)] for row in same_learning(rows)}
+        charts += _curves(metric, cells, drawn, most, published if metric == "val_accuracy" else None)
+    others = (_phases(rows, cells, labels), _memory(rows, labels))
     return [chart for chart in (_times(rows, labels), *charts, *others) if chart]
+
+
+def _learnt(measured: Sequence[Measured]) -> str | None:
+    """The metric whose curves show most: the first that is not the same everywhere, else the last that is there."""
+    found = {
+        name: {value for one in measured for value in learning_curves.curve(one, name).values.tolist()}
+        for name in ("val_accuracy", "accuracy", "val_loss", "loss")
+    }
+    there = [name for name, values in found.items() if values]
+    return next((name for name in there if len(found[name]) > 1), there[-1] if there else None)
 
 
 def _times(rows: Sequence[Summary], labels: Mapping[Key, str]) -> Chart | None:
@@ -190,32 +198,6 @@ def _parts(one: Measured) -> dict[str, float]:
     return {name: seconds for name, seconds in parts.items() if seconds > 0}
 
 
-def _steps(
-    rows: Sequence[Summary], cells: Mapping[Key, Sequence[Measured]], labels: Mapping[Key, str], most: int
-) -> Chart | None:
-    """Samples per second of each step, medians over the repeats."""
-    found, in_words, longest = [], [], 0
-    for row in rows if not rows[0].work.by_call else ():  # where calls stand in the place of steps
-        ok = [one for one in cells.get(key(row), ()) if one.outcome.status == OK]
-        repeats = [steps for one in ok if (steps := step_times.steps_of(one.epochs))]
-        if not repeats or not row.batch_size:
-            continue
-        label, count = labels[key(row)], min(map(len, repeats))
-        longest = max(longest, count)
-        for position in thinned(count, most):
-            seconds = median(steps[position] for steps in repeats)
-            if seconds > 0:
-                found.append((label, position + 1, row.batch_size / seconds))
-        usual = float(np.median(np.concatenate(repeats)))
-        in_words.append(f"{label} {significant(row.batch_size / usual if usual > 0 else None)} samples/s")
-    if not found:
-        return None
-    columns = _columns(("row", "step", "throughput"), found)
-    left_out = f"{most} of {longest:,} steps of each line are drawn." if longest > most else ""
-    chart = _chart("steps", "throughput of each step", columns, in_words, left_out)
-    return {**chart, "log": max(columns["throughput"]) / min(columns["throughput"]) > WIDE}
-
-
 def _memory(rows: Sequence[Summary], labels: Mapping[Key, str]) -> Chart | None:
     found, in_words = [], []
     for row in rows:
@@ -224,7 +206,10 @@ def _memory(rows: Sequence[Summary], labels: Mapping[Key, str]) -> Chart | None:
         label, imported = labels[key(row)], min(row.import_memory_mib or 0.0, row.peak_memory_mib)
         found += [(label, "after import", imported), (label, "more, at its peak", row.peak_memory_mib - imported)]
         in_words.append(f"{label} {significant(row.peak_memory_mib)} MiB")
-    return _chart("memory", "peak memory", _columns(("row", "part", "mib"), found), in_words) if found else None
+    peaks = [row.peak_memory_mib for row in rows if row.peak_memory_mib is not None]
+    if not peaks or max(peaks) < TELLS * min(peaks):  # summary.csv has it
+        return None
+    return _chart("memory", "peak memory", _columns(("row", "part", "mib"), found), in_words)
 
 
 def of_scaling(lines: Lines, styles: Mapping[Key, RowStyle]) -> Chart:

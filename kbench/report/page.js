@@ -49,6 +49,8 @@
     if (parts.length) legend(figure, parts);
     figure.style.setProperty("--room", `${kbenchCharts.height(chart)}px`);
   }
+  // All of them, the visible ones first and the others while nothing else is done, so that a saved or photographed
+  // page has them; one that is printed at once, too.
   const watch = new IntersectionObserver((entries) => {
     for (const entry of entries.filter((one) => one.isIntersecting)) {
       watch.unobserve(entry.target);
@@ -56,6 +58,10 @@
     }
   }, { rootMargin: "400px" });
   figures.forEach((figure) => watch.observe(figure));
+  const idle = window.requestIdleCallback ?? ((next) => setTimeout(next, 50));
+  const rest = [...figures];
+  const next = () => rest.length && draw(rest.shift()).then(() => idle(next));
+  idle(next);
   window.addEventListener("beforeprint", () => figures.forEach(draw));
 
   for (const toggles of document.querySelectorAll(".toggles")) {

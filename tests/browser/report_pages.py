@@ -50,7 +50,7 @@ def fake_page(parent: Path, cells: Iterable[Cell], failing: str = "", log: str =
         fails = one.backend == failing
         seconds = 0.5 + 0.1 * place
         told = [*learning(one, seconds)[:-1], {"event": "memory", "at": "import", "peak_mib": 300.0}]
-        told += [{"event": "memory", "at": "end", "peak_mib": 500.0 + place}, {"event": "end", "seconds": 30.0}]
+        told += [{"event": "memory", "at": "end", "peak_mib": 500.0 * (1 + place)}, {"event": "end", "seconds": 30.0}]
         write_events(run, one, [] if fails else told)
         failed = Outcome(FAILED, "it broke", last_lines=tuple(log.splitlines()))
         store.write_outcome(run, one, failed if fails else Outcome(OK))

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from fake_bench import Bench
@@ -134,8 +133,8 @@ def test_long_curves_are_thinned_with_their_ends_kept_and_the_page_says_so() -> 
     losses = [1 / number for number in range(1, 5001)]
     cells = [measured(cell(epochs=5000), *[1.0] * 5000, val_loss=losses, val_accuracy=losses)]
     page = page_of(cells)
-    chart = data_of(page)["charts"]["r0e0c3"]
-    assert chart["title"] == "validation loss against epochs"
+    chart = data_of(page)["charts"]["r0e0c1"]
+    assert chart["title"] == "validation accuracy against epochs"
     assert len(chart["columns"]["epoch"]) == charts.MOST_POINTS
     assert [chart["columns"]["epoch"][place] for place in (0, -1)] == [1, 5000]
     assert [chart["columns"]["seconds"][place] for place in (0, -1)] == [1.0, 5000.0]
@@ -185,15 +184,24 @@ def test_the_phases_of_a_cell_add_up_to_what_its_guest_took() -> None:
     }
 
 
-def test_throughput_is_drawn_step_by_step_where_steps_were_timed() -> None:
-    one = measured(cell(batch_size=100), 1.0, 1.0, val_loss=1.0)
-    assert not [chart for chart in data_of(page_of([one]))["charts"].values() if chart["kind"] == "steps"]
-    epochs = [msgspec.structs.replace(epoch, step_seconds=(10.0 / epoch.epoch, 0.5)) for epoch in one.epochs]
-    one = replace(one, epochs=tuple(epochs))
-    (chart,) = [chart for chart in data_of(page_of([one]))["charts"].values() if chart["kind"] == "steps"]
-    assert chart["columns"]["step"] == [1, 2, 3, 4]
-    assert chart["columns"]["throughput"] == [10.0, 200.0, 20.0, 200.0]
-    assert chart["log"] is True
+def test_a_chart_is_there_only_where_it_shows_a_difference() -> None:
+    def titles(*cells: Measured) -> list[str]:
+        return [chart["title"] for chart in data_of(page_of(list(cells)))["charts"].values()]
+
+    names = ("keras2/cntk", "keras3/jax")
+    flat = [measured(cell(backend=name), 1.0, 1.0, val_loss=[0.3, 0.2], val_accuracy=0.1) for name in names]
+    assert "validation loss against epochs" in titles(*flat), "the accuracy is the same everywhere"
+    risen = [measured(cell(backend=name), 1.0, 1.0, val_loss=0.1, val_accuracy=[0.1, 0.5]) for name in names]
+    assert "validation accuracy against epochs" in titles(*risen)
+    assert not any("loss" in title for title in titles(*risen)), "one metric is enough"
+
+    def of_memory(*peaks: float) -> list[str]:
+        pairs = zip(names, peaks, strict=True)
+        return titles(
+            *(measured(cell(backend=name), 1.0, 1.0, facts={"peak_memory_mib": peak}) for name, peak in pairs)
+        )
+
+    assert "peak memory" in of_memory(100.0, 200.0) and "peak memory" not in of_memory(100.0, 110.0)
 
 
 def test_the_page_has_the_command_that_made_the_run_and_leads_to_each_section_and_back() -> None:
@@ -244,7 +252,9 @@ def test_the_answer_over_all_examples_stands_at_the_top_of_two_or_more() -> None
         for name in times
         for repeat in (1, 2, 3)
     ]
-    assert '<p class="overall">Take keras3/jax: over these 3 examples it takes the least time.' in page_of(cells)
+    page = page_of(cells)
+    assert '<p class="headline">Take keras3/jax: over these 3 examples it takes the least time.' in page
+    assert page.count("e0 trains fastest on keras3/jax") == 1, "at the example"
     assert '<p class="overall">' not in page_of([one for one in cells if one.cell.example == "e2"])
 
 
