@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -124,9 +125,25 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are UserErrors: one sentence, no usage text."""
 
+    def __init__(self, **how: Any) -> None:
+        super().__init__(**how)
+        self.register("action", None, _ListOnce)
+
     def error(self, message: str) -> NoReturn:
         kind = _Missing if "are required" in message else UserError
         raise kind(f"{message[0].upper()}{message[1:]}; see `{self.prog} --help`.")
+
+
+class _ListOnce(argparse.Action):
+    """Stores a value. A list that is there twice is refused, where usually the last would silently count."""
+
+    def __call__(self, parser: argparse.ArgumentParser, found: argparse.Namespace, value: Any, *_: object) -> None:
+        before = getattr(found, self.dest)
+        if before is not self.default and self.metavar == "LIST":
+            both = [one if isinstance(one, str) else ",".join(map(str, one)) for one in (before, value)]
+            option = self.option_strings[0]
+            raise UserError(f"{option} is there twice: a list has commas, `{option} {shlex.quote(','.join(both))}`.")
+        setattr(found, self.dest, value)
 
 
 class _Missing(UserError):
@@ -154,7 +171,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         raise UserError(_no_command(arguments))
     command = named or "run"
     about, _ = COMMANDS[command]
-    parser = _parser(f"{program()} {named}".strip(), description=about, epilog=_text(command))
+    parser = _parser(f"{program()} {command}", description=about, epilog=_text(command))
     add_options(parser, command)
     takes = command in ("script", "parity", "resume", "bisect")
     end = arguments.index("--") if takes and "--" in arguments else len(arguments)

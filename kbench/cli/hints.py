@@ -35,6 +35,19 @@ _SYNONYMS = {
 _WORDS = {"list": ("all", *_LISTED), "clean": ("environments", "data", "compiled", "all")}
 # Options whose value is a list of anything.
 _LISTS = ("--with", "--columns", "--keras", "--to", "--allow", "--retry", "--jit", "--settings", "--precision-policy")
+# What other programs call an option.
+_OPTIONS = {
+    **dict.fromkeys(("gpu", "cuda", "use-gpu", "gpus"), "--device gpu"),
+    "cpu": "--device cpu",
+    **dict.fromkeys(("framework", "frameworks", "engine"), "--backends"),
+    **dict.fromkeys(("model", "models", "workload", "benchmark"), "--examples"),
+    **dict.fromkeys(("runs", "iterations", "rounds", "trials"), "--repeats"),
+    **{one: f"--profile {one}" for one in ("smoke", "quick", "full")},
+    **dict.fromkeys(("out", "output", "outdir", "output-dir", "out-dir"), "--results"),
+    "dataset": "--data",
+    "synthetic": "--data synthetic",
+    **dict.fromkeys(("cores", "workers", "jobs"), "--threads"),
+}
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"  # which word processors make of --
 
 
@@ -134,14 +147,25 @@ def _option(extra: Sequence[str], command: str, called: str, of: Mapping[str, Co
     if name.lstrip("-") in _WORDS.get(command, ()):
         return f"It is a word without dashes: `{called} {name.lstrip('-')}`"
     words = {one.lstrip("-"): one for one in sorted(of[command])}
-    near = words.get(meant(long.lstrip("-").replace("_", "-"), [one for one in words if one]), "")
+    bare = long.lstrip("-").replace("_", "-")
+    other = _OPTIONS.get(bare, "")
+    other = other if other.partition(" ")[0] in of[command] else ""
+    near = other or words.get(meant(bare, [one for one in words if one]), "")
+    begun = [one for one in of[command] if len(name) == 2 and one.startswith(f"-{name}")]
+    if begun and command != "script":
+        return f"did you mean {', '.join(begun[:-1])}{' or ' * (len(begun) > 1)}{begun[-1]}?"
     if near and command != "script":
         return f"did you mean {near}?"
     if command in ("script", "parity"):
         given = shlex.join(extra)
+        if name == "--pass-env":
+            return (
+                "A script gets your environment variables anyway, except PYTHON*, KERAS_*, KBENCH_* and VIRTUAL_ENV*"
+            )
+        of_run = f"{long} is an option of `run`; the" if long in of["run"] and "epoch" not in name else "The"
         close = f", or did you mean {near}?" if near else ""
         fewer = "; --max-epochs N shortens each fit" if "epoch" in name and command == "script" else ""
-        return f"The program's own arguments follow --: `-- {given}`{fewer}{close}"
+        return f"{of_run} program's own arguments follow --: `-- {given}`{fewer}{close}"
     if long == "--script":
         program = called.removesuffix(f" {command}")
         return f"A program has a command of its own: `{program} script {shlex.join(behind[:1])}`"

@@ -83,7 +83,12 @@ mib = with_unit(
 )
 share = above_0(1, "a number between 0 and 1, such as 0.1")
 ratio = above_0(1e6, "a ratio above 0, such as 1.10")
-seconds = above_0(1e9, "a number of seconds above 0")
+_seconds = above_0(1e9, "a number of seconds above 0, or a time such as 10m")
+
+
+def seconds(text: str) -> float:
+    """Reads a number of seconds, or a time as `duration` does."""
+    return _seconds(str(duration(text)) if text.strip()[-1:].lower() in ("s", "m", "h") else text)
 
 
 def whole(lowest: int, highest: int) -> Callable[[str], int]:

@@ -224,9 +224,9 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     },
     "--timeout": {
         "type": seconds,
-        "metavar": "SECONDS",
-        "help": "stop a cell (one measurement) after this time (default: estimated from samples and epochs; "
-        "scripts and parity: 3600)",
+        "metavar": "TIME",
+        "help": "stop a cell (one measurement) after this time, in seconds or such as 10m (default: estimated from "
+        "samples and epochs; scripts and parity: 1h)",
     },
     "--memory-limit": {
         "dest": "memory_limit_mib",

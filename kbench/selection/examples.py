@@ -159,6 +159,10 @@ def parsed(path: Path, what: str) -> tuple[bytes, ast.Module]:
         raise UserError(f"The name of the {what} {path.name[:40]}... has more than {LONGEST_NAME} bytes: shorten it.")
     try:
         content = read_bytes(path)
+        if b"\0" in content:
+            raise UserError(
+                f"The {what} {path.name} is not valid Python: it has null bytes, as data and UTF-16 have."
+            )
         with warnings.catch_warnings():  # the guest's Python decides what is valid, this one only warns
             warnings.simplefilter("ignore")
             return content, ast.parse(importlib.util.decode_source(content), filename=str(path))
@@ -166,11 +170,14 @@ def parsed(path: Path, what: str) -> tuple[bytes, ast.Module]:
         raise UserError(f"The {what} {path} cannot be read: {error.strerror or error}.") from None
     except (UnicodeDecodeError, LookupError):  # or an encoding that is none of text, such as rot13
         raise UserError(f"The {what} {path.name} is not valid Python: it is not text in UTF-8.") from None
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except (RecursionError, MemoryError):
+        raise UserError(
+            f"The {what} {path.name} cannot be read: an expression has thousands of terms, or is nested too deeply."
+        ) from None
+    except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         where = f", line {line}" if line else ""
-        reason = str(error.args[0]) if error.args else "nested too deeply"
-        raise UserError(f"The {what} {path.name} is not valid Python{where}: {reason}.") from None
+        raise UserError(f"The {what} {path.name} is not valid Python{where}: {error.args[0]}.") from None
 
 
 def title_of(tree: ast.Module, name: str) -> str:

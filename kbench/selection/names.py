@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from kbench import paths
 from kbench.errors import UserError
-from kbench.selection import examples, variants
+from kbench.selection import absent, examples, variants
 from kbench.selection.backends import by_number
 from kbench.text import nearest
 from kbench.values import IN_FULL, NATIVE, Backend, Example, bare, base
@@ -81,7 +81,7 @@ def select_examples(text: str, known: Mapping[str, Example]) -> Chosen[Example]:
         if example is None and item.endswith(".py"):
             example = _own_example(item, known)
         if example is None:
-            raise UserError(f"There is no example {item!r}{nearest(item, known)}")
+            raise UserError(f"There is no example {item!r}{absent.why(item, '.py', known)}")
         if found.get(example.name, example).path != example.path:
             raise UserError(f"Two examples are called {example.name!r}: rename one of the files.")
         found[example.name] = example
@@ -107,7 +107,7 @@ def select_baseline(text: str, names: Iterable[str], where: str = "--baseline") 
 def _own_example(item: str, known: Mapping[str, Example]) -> Example:
     path = paths.with_home(item)
     if not os.path.isfile(path):  # noqa: PTH113  # pathlib's raises for a name that is too long
-        raise UserError(f"There is no example file {item}{nearest(path.stem, known)}")
+        raise UserError(f"There is no example file {item}{absent.why(item, '.py', known)}")
     example = examples.load(path)
     if example.name in known and known[example.name].path != example.path.resolve():
         raise UserError(f"{item} has the name of kbench's own example {example.name!r}: rename the file.")

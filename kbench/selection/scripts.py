@@ -15,7 +15,7 @@ from pathlib import Path
 
 from kbench import paths
 from kbench.errors import UserError
-from kbench.selection import declared, notebooks
+from kbench.selection import absent, declared, notebooks
 from kbench.selection.declared import Declared
 from kbench.selection.examples import PROFILES, parsed, title_of
 from kbench.store.files import read_bytes
@@ -85,7 +85,7 @@ def root(file: Path, module: str) -> Path:
 def load(path: Path, module: str = "") -> Example:
     """The program in the file `path`, run as `module` if that is named. Raises UserError, one sentence."""
     if not os.path.isfile(path):  # noqa: PTH113  # pathlib's raises for a name that is too long
-        raise UserError(f"There is no script {path}.")
+        raise UserError(f"There is no script {path}{absent.why(str(path), '.py')}")
     for hides in ("keras.py", "keras/__init__.py"):
         if (found := root(path.absolute(), module) / hides).exists():
             raise UserError(f"Python would import {found} in place of Keras: rename it.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -79,6 +80,31 @@ MISTAKES = [
     ("compare reference", "`compare latest reference`"),
     ("compare mine,other", "Runs are named with blanks between them: `compare mine other`."),
     ("python run.py --backends jax", "is there twice: `kbench --backends jax`"),
+    ("--backends=jax --backends=torch", "--backends is there twice: a list has commas, `--backends jax,torch`."),
+    ("--backends jax --threads 1 --threads 2", "`--threads 1,2`"),
+    ("--backends jax --epochs x", "see `kbench run --help`."),
+    ("report --plot-size x", "see `kbench report --help`."),
+    ("-b jax -e x", "did you mean --backends, --batch-size, --budget or --baseline?"),
+    ("--gpu", "did you mean --device gpu?"),
+    ("--backends jax --cpu", "did you mean --device cpu?"),
+    ("--backends jax --quick", "did you mean --profile quick?"),
+    ("script train.py --backends jax --gpu", "`-- --gpu`, or did you mean --device gpu?"),
+    ("script train.py --backends jax --profile smoke", "--profile is an option of `run`; the program's own"),
+    ("script train.py --backends jax --pass-env V", "A script gets your environment variables anyway"),
+    ("--backends jax --examples mine", "did you mean mine.py?"),
+    ("--backends jax --examples mien.py", "did you mean mine.py?"),
+    ("--backends jax --examples mnist", "did you mean mnist_cnn, mnist_hrnn or mnist_mlp?"),
+    ("--backends jax --examples folder", "it is a folder; name a file in it."),
+    ("--backends jax --examples m*.py", "name the files themselves, such as mine.py."),
+    ("--backends jax --examples https://example.org/a.py", "download the file"),
+    ("--backends jax --examples qqq.py", "There is no example file qqq.py in "),
+    ("--backends jax --examples queue.py", "it is a pipe or a device, and no file."),
+    ("--backends jax --examples notes.txt", "the name of that file does not end with .py."),
+    ("script trian.py --backends jax", "did you mean train.py?"),
+    ("script train --backends jax", "did you mean train.py?"),
+    ("script qqq.py --backends jax", "There is no script qqq.py in "),
+    ("script patterns.npz --backends jax", "has null bytes, as data and UTF-16 have."),
+    ("script terms.py --backends jax", "an expression has thousands of terms"),
     ("backends=jax", "An option begins with two dashes: `kbench --backends=jax`"),
     ("/backends jax", "An option begins with two dashes: `kbench --backends jax`"),
     ("script train.py --backends jax --with pandas numpy", "`--with pandas,numpy`"),
@@ -101,6 +127,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "train.py").write_text(PROGRAM)
     (tmp_path / "mine.py").write_text(EXAMPLE)
     (tmp_path / "folder").mkdir()
+    (tmp_path / "notes.txt").write_text("notes")
+    (tmp_path / "patterns.npz").write_bytes(b"PK\3\4\0\0")
+    (tmp_path / "terms.py").write_text(f"x = {'1 + ' * 50_000}1\n")
+    os.mkfifo(tmp_path / "queue.py")
     fake_run(tmp_path / "results", [(cell(), 1.0, Outcome(OK))], "mine")
     return tmp_path
 
