@@ -17,6 +17,7 @@ from kbench.values import FAILED, OK, SCRIPT, TIMEOUT, UNSUPPORTED, Outcome
 
 LINES_KEPT = 12  # of the log of a cell that did not end ok
 MOST_REASON = 500  # characters
+WRONG_USAGE = 2  # the exit status of argparse and others for wrong arguments
 _OUT_OF_MEMORY = re.compile(r"out of memory|MemoryError|RESOURCE_?EXHAUSTED|bad_alloc|cannot allocate", re.IGNORECASE)
 
 
@@ -24,7 +25,7 @@ def outcome_of(ended: Exit, report: store.GuestReport, task: CellTask, log: Path
     """The outcome of a cell, from the end of its process and the guest's report."""
     error, program = report.facts.error, report.facts.program
     complete = report.has_ended(task.epochs, of_any_length=task.task == SCRIPT or bool(task.timing))
-    if complete and program is not None and not program.keras:
+    if complete and program is not None and not program.keras and not program.exit_status:
         complete, error = False, "it ended without having imported Keras"
     lines = [without_passwords(plain(line)) for line in last_lines(log, LINES_KEPT)]
     end = _last_words(report, lines)
@@ -50,7 +51,7 @@ def outcome_of(ended: Exit, report: store.GuestReport, task: CellTask, log: Path
     elif ended.code == 0:
         reason = f"ended without a result{end}"
     else:
-        reason = f"ended with exit status {ended.code}{end}"
+        reason = f"ended with exit status {ended.code}{_of_arguments(ended.code, lines, task) if complete else end}"
     return Outcome(
         status,
         without_passwords(plain(reason))[:MOST_REASON],
@@ -66,6 +67,12 @@ def outcome_of(ended: Exit, report: store.GuestReport, task: CellTask, log: Path
         last_event="" if status == OK else plain(report.last),
         last_lines=() if status == OK else tuple(lines),
     )
+
+
+def _of_arguments(code: int, lines: Sequence[str], task: CellTask) -> str:
+    """The last line of a program that ended itself, and how to give it arguments if it may lack them."""
+    lacks = code == WRONG_USAGE and not (task.script or {}).get("arguments")
+    return f"{f': {lines[-1]}' if lines else ''}{'; its own arguments follow --' if lacks else ''}"
 
 
 def _after_end(ended: Exit, task: CellTask) -> str:

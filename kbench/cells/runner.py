@@ -265,6 +265,8 @@ def measure(
             reason = f"its events cannot be read: {error.strerror or error}"
             return Outcome(FAILED, reason, ended.seconds, ended.code, ended.peak_memory_mib)
         outcome = replace(outcome_of(ended, report, task, files.log), compilation_cached=cached)
+        if outcome.status == FAILED and report.facts.error:
+            outcome = replace(outcome, reason=outcome.reason + workdir.looked_in(task, here, outcome.reason))
         if outcome.status == FAILED and report.facts.error_in_keras and here.pairs.get(task.backend):
             outcome = replace(outcome, reason=f"{outcome.reason}; {here.pairs[task.backend]}")
         if compiled and outcome.status != OK:  # half of what is compiled would pass for all of it

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 import shlex
 import shutil
 import sys
@@ -31,9 +32,10 @@ from kbench.tables import parity as parity_tables
 from kbench.tables.answers import answer
 from kbench.tables.content import by_example
 from kbench.text import as_json, at_blanks, plain
-from kbench.values import FAILED, INTERRUPTED, PRECISION, TIMEOUT, beside_others
+from kbench.values import FAILED, INTERRUPTED, PRECISION, TIMEOUT, Measured, beside_others
 
 TABLE = "table"
+_FROM_OUTSIDE = re.compile("Connection|URLError|HTTPError|Timeout|No space left")  # in an error
 
 
 def print_note(line: str) -> None:
@@ -203,7 +205,7 @@ def print_how_to_resume(run: store.RunResults, file: TextIO | None = None) -> No
     """Print how to continue a run with missing or failed cells; nothing if there are none."""
     statuses = [one.outcome.status for one in run.measured]
     unfinished = statuses.count(INTERRUPTED)
-    failed = sorted({FAILED, TIMEOUT} & set(statuses))
+    failed = sorted({one.outcome.status for one in run.measured if _may_end_ok(one)})
     if unfinished:
         missing = f"{unfinished} of {len(statuses)} cells"
         command = resume_command(run.folder)
@@ -211,6 +213,16 @@ def print_how_to_resume(run: store.RunResults, file: TextIO | None = None) -> No
     elif failed:
         command = resume_command(run.folder, "--retry", ",".join(failed))
         print(f"To repeat the cells that did not end ok, continue with `{command}`.", file=file or sys.stdout)
+
+
+def _may_end_ok(one: Measured) -> bool:
+    """Whether the cell did not end ok and may if it is repeated as it is: not if it told an error or ended itself,
+    which it would again, unless that came from outside.
+    """
+    outcome, facts = one.outcome, one.facts
+    if outcome.status != FAILED or outcome.out_of_memory or _FROM_OUTSIDE.search(outcome.reason):
+        return outcome.status in (FAILED, TIMEOUT)
+    return not facts.error and facts.program is None
 
 
 def repeat_command(run: store.RunResults, rows: Sequence[Summary]) -> str:

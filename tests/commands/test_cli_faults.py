@@ -12,6 +12,7 @@ from named_pipe import Pipe
 from kbench.cells import launcher
 from kbench.environments import ensure
 
+LINE = 1 + EXAMPLE[: EXAMPLE.index("    model =")].count("\n")  # that of dying()
 KILL = "import os, signal; os.kill(os.getpid(), signal.%s)"
 
 
@@ -19,10 +20,15 @@ KILL = "import os, signal; os.kill(os.getpid(), signal.%s)"
     ("how", "reason"),
     [
         (KILL % "SIGSEGV", "killed by SIGSEGV (last event: phase data)"),
-        ("import sys; sys.exit('enough')", "SystemExit: enough"),
-        ("raise RuntimeError('first line\\nsecond line')", "RuntimeError: first line"),
-        ("raise KeyboardInterrupt", "KeyboardInterrupt: no message"),
-        ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("import sys; sys.exit('enough')", f"line {LINE}: SystemExit: enough"),
+        ("raise RuntimeError('first line\\nsecond line')", f"line {LINE}: RuntimeError: first line"),
+        ("raise KeyboardInterrupt", f"line {LINE}: KeyboardInterrupt: no message"),
+        ("import no_such_module", f"line {LINE}: ModuleNotFoundError: No module named 'no_such_module'"),
+        (
+            "open('no.csv')",
+            f"line {LINE}: FileNotFoundError: [Errno 2] No such file or directory: 'no.csv'; it runs in a folder of "
+            "its own: give the whole path, or that of a file beside __file__",
+        ),
     ],
 )
 def test_however_a_guest_dies_its_cell_has_failed_for_a_reason(bench: Bench, how: str, reason: str) -> None:

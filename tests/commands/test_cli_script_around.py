@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from fake_bench import Bench, Said
 
 from kbench import store
+
+WRONG = "import sys\nprint('--lr is missing', file=sys.stderr)\nsys.exit(2)\n"
+READS = "import keras\nopen('data/no.csv')\n"
+MISSES = "line 2: FileNotFoundError: [Errno 2] No such file or directory: 'data/no.csv'"
 
 
 def measure(bench: Bench, path: Path, *options: str) -> Said:
@@ -29,6 +34,26 @@ def test_a_file_that_is_not_valid_python_is_named(bench: Bench) -> None:
     assert fate(bench)[1].startswith("newer.py, line 2 is not valid in Python 3."), fate(bench)
     script(bench, "compile('def f(:', '/elsewhere/site-packages/some/module.py', 'exec')\n")
     assert fate(bench)[1].startswith("some/module.py, line 1 is not valid in Python 3."), fate(bench)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "reason"),
+    [
+        (WRONG, (), "ended with exit status 2: --lr is missing; its own arguments follow --"),
+        (f"import keras\n{WRONG}", (), "ended with exit status 2: --lr is missing; its own arguments follow --"),
+        (WRONG, ("--", "--l"), "ended with exit status 2: --lr is missing"),
+        (READS, (), f"{MISSES}; it runs in a copy of HERE: put the file there, or give its whole path"),
+        (READS, ("--workdir", "same"), f"{MISSES}; it runs in HERE"),
+        ("open('/no.csv')\n", (), "line 1: FileNotFoundError: [Errno 2] No such file or directory: '/no.csv'"),
+        ("import kbench\n", (), "line 1: ModuleNotFoundError: No module named 'kbench'"),
+    ],
+)
+def test_what_it_lacks_is_said_and_not_to_try_again(
+    bench: Bench, text: str, options: tuple[str, ...], reason: str
+) -> None:
+    said = measure(bench, bench.example("train.py", text), *options)
+    assert fate(bench) == ("failed", reason.replace("HERE", str(bench.folder)))
+    assert "resume" not in said.out
 
 
 def test_no_frame_of_kbench_is_shown(bench: Bench) -> None:

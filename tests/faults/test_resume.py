@@ -75,9 +75,12 @@ def test_exactly_the_cells_without_an_outcome_are_measured(bench: Bench) -> None
 
 
 def test_how_to_go_on_is_said_where_a_run_was_interrupted_and_where_cells_failed(bench: Bench) -> None:
-    bench.example("a.py", dying("raise ValueError"))
+    bench.example("a.py", dying("import os; os.abort()"))
     said = bench.measure("--name", "mine", examples="a.py")
     assert "continue with `kbench resume results/mine --retry failed`." in said.out
+    bench.example("a.py", dying("raise ValueError"))
+    said = bench.measure("--name", "again", examples="a.py")
+    assert "resume" not in said.out, "it would raise again"
     bench.example("b.py")
     interrupt_at(bench, 1)
     said = bench.measure("--name", "other", examples="b.py")

@@ -9,7 +9,7 @@ import traceback
 from kbench_guest import turns
 from kbench_guest.drivers import model_file, native, script
 from kbench_guest.frameworks import legacy_keras
-from kbench_guest.protocol import SCHEMA, Events, reason
+from kbench_guest.protocol import SCHEMA, Events, Refused, line_in, reason
 
 
 def main(path: str) -> int:
@@ -35,7 +35,11 @@ def main(path: str) -> int:
             (native if spec["kind"] == "native" else model_file).run(spec, events)
     except BaseException as error:
         traceback.print_exc()
-        events.write("error", **reason(error))
+        found = reason(error)
+        if not isinstance(error, Refused):
+            file = spec["twin"] if spec["kind"] == "native" else spec["example"]
+            found["message"] = line_in(file, error) + found["message"]
+        events.write("error", **found)
         return 1
     events.write("end", seconds=time.perf_counter() - started - turns.held_seconds())
     return 0

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import time
+import traceback
 from typing import Any, Dict, Iterator
 
 SCHEMA = 1
@@ -118,6 +119,12 @@ def reason(error: BaseException) -> Dict[str, Any]:
         trace = trace.tb_next
     at_odds = isinstance(error, (AttributeError, ImportError, TypeError)) and bool(packages & {"keras", "tf_keras"})
     return {"kind": "exception", "message": in_a_line(error), "in_keras": int(at_odds)}
+
+
+def line_in(file: str, error: BaseException) -> str:
+    """`line 7: `, where the error passed through the file last; empty if it did not."""
+    lines = [one.lineno for one in traceback.extract_tb(error.__traceback__) if one.filename == file]
+    return f"line {lines[-1]}: " if lines else ""
 
 
 class Events:

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Dict, List
 
 from kbench_guest import arrays
-from kbench_guest.protocol import Refused, in_a_line
+from kbench_guest.protocol import Refused, in_a_line, line_in
 
 if TYPE_CHECKING:
     from kbench_guest.arrays import Part
@@ -34,7 +34,7 @@ def load(path: str) -> Any:
             import keras
 
             raise Refused("unsupported", f"Keras {keras.__version__} has no {absent.group(1)}") from error
-        why = f"{os.path.basename(path)} raises on import: {in_a_line(error)}"
+        why = f"{os.path.basename(path)} raises on import: {line_in(path, error)}{in_a_line(error)}"
         raise Refused("example", why) from error
     finally:
         sys.dont_write_bytecode = False

@@ -26,7 +26,8 @@ FEEDS = {
     "tensorflow": ("tensorflow-cpu", re.compile(r" tensorflow\.(data|io)\b")),
     "torch": ("torch", re.compile(r"\bDataLoader\b|\btorch\.utils\b")),
 }
-NOT_TO_INSTALL = ("google",)  # google.colab is there on Colab alone, and the package of this name is another
+# google.colab is there on Colab alone; under both names others have put packages.
+NOT_TO_INSTALL = ("google", "kbench")
 PIP = re.compile(r"pip install `?([\w-]+)")
 
 
