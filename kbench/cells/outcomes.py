@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kbench import store
+from kbench.cells import advice
 from kbench.cells.launcher import Exit
 from kbench.masking import without_passwords
 from kbench.planning.tasks import CellTask
@@ -17,7 +18,6 @@ from kbench.values import FAILED, OK, SCRIPT, TIMEOUT, UNSUPPORTED, Outcome
 
 LINES_KEPT = 12  # of the log of a cell that did not end ok
 MOST_REASON = 500  # characters
-WRONG_USAGE = 2  # the exit status of argparse and others for wrong arguments
 _OUT_OF_MEMORY = re.compile(r"out of memory|MemoryError|RESOURCE_?EXHAUSTED|bad_alloc|cannot allocate", re.IGNORECASE)
 
 
@@ -51,7 +51,8 @@ def outcome_of(ended: Exit, report: store.GuestReport, task: CellTask, log: Path
     elif ended.code == 0:
         reason = f"ended without a result{end}"
     else:
-        reason = f"ended with exit status {ended.code}{_of_arguments(ended.code, lines, task) if complete else end}"
+        words = advice.on_exit_status(ended.code, lines, task) if complete else end
+        reason = f"ended with exit status {ended.code}{words}"
     return Outcome(
         status,
         without_passwords(plain(reason))[:MOST_REASON],
@@ -67,12 +68,6 @@ def outcome_of(ended: Exit, report: store.GuestReport, task: CellTask, log: Path
         last_event="" if status == OK else plain(report.last),
         last_lines=() if status == OK else tuple(lines),
     )
-
-
-def _of_arguments(code: int, lines: Sequence[str], task: CellTask) -> str:
-    """The last line of a program that ended itself, and how to give it arguments if it may lack them."""
-    lacks = code == WRONG_USAGE and not (task.script or {}).get("arguments")
-    return f"{f': {lines[-1]}' if lines else ''}{'; its own arguments follow --' if lacks else ''}"
 
 
 def _after_end(ended: Exit, task: CellTask) -> str:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from kbench import axes, store
 from kbench.axes import Point
+from kbench.cells import advice, workdir
 from kbench.cells import launcher as launchers
 from kbench.cells import spec as specs
-from kbench.cells import workdir
 from kbench.cells.launcher import Launcher, Running, run_to_completion
 from kbench.cells.outcomes import outcome_of
 from kbench.cells.spec import RunPaths
@@ -266,7 +266,7 @@ def measure(
             return Outcome(FAILED, reason, ended.seconds, ended.code, ended.peak_memory_mib)
         outcome = replace(outcome_of(ended, report, task, files.log), compilation_cached=cached)
         if outcome.status == FAILED and report.facts.error:
-            outcome = replace(outcome, reason=outcome.reason + workdir.looked_in(task, here, outcome.reason))
+            outcome = replace(outcome, reason=outcome.reason + advice.on_error(task, here, outcome))
         if outcome.status == FAILED and report.facts.error_in_keras and here.pairs.get(task.backend):
             outcome = replace(outcome, reason=f"{outcome.reason}; {here.pairs[task.backend]}")
         if compiled and outcome.status != OK:  # half of what is compiled would pass for all of it

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from kbench import paths, store
+from kbench import store
 from kbench.cells.spec import RunPaths, Work
 from kbench.errors import UserError
 from kbench.planning.tasks import CellTask
@@ -21,20 +20,7 @@ LEFT_OUT = (".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".ipy
 MOST_BYTES, MOST_FILES = 2 * 2**30, 100_000  # of a folder that is copied for each cell
 
 
-def looked_in(task: CellTask, here: RunPaths, reason: str) -> str:
-    """The end of a reason that a file was not found: in which folder it was looked for."""
-    if "FileNotFoundError" not in reason or re.search(r"'/[^']*'$", reason):
-        return ""
-    if task.script is None:
-        return "; it runs in a folder of its own: give the whole path, or that of a file beside __file__"
-    root, inside = _places(task, here)
-    folder = paths.portable(root / inside)
-    if task.script["workdir"] == "same":
-        return f"; it runs in {folder}"
-    return f"; it runs in a copy of {folder}: put the file there, or give its whole path"
-
-
-def _places(task: CellTask, here: RunPaths) -> tuple[Path, str]:
+def places(task: CellTask, here: RunPaths) -> tuple[Path, str]:
     """The folder of the program's files, and its working directory within that."""
     assert task.script is not None
     root = scripts.root(here.examples[task.example], task.script["module"])
@@ -47,7 +33,7 @@ def work(task: CellTask, here: RunPaths, files: CellFolder) -> Iterator[Work]:
     """The script's file and working directory; removes the copy of its folder afterwards, unless it is to be kept."""
     original = here.examples[task.example]
     assert task.script is not None
-    root, inside = _places(task, here)
+    root, inside = places(task, here)
     if task.script["workdir"] == "same":
         yield Work(original, root, root / inside)
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -49,5 +50,13 @@ def _status(argv: Sequence[str] | None) -> int:
         return 130
     except OSError as error:  # an impossible path, such as one with too long a name
         where = f"Cannot use {error.filename}" if error.filename else "The system refuses"
-        print(f"kbench: error: {plain(f'{where}: {error.strerror or error}')}.", file=sys.stderr)
+        why = f"{where}: {error.strerror or error}" if _has_current_folder() else "The current folder was removed"
+        print(f"kbench: error: {plain(why)}.", file=sys.stderr)
         return 2
+
+
+def _has_current_folder() -> bool:
+    try:
+        return bool(os.getcwd())  # noqa: PTH109
+    except OSError:
+        return False

@@ -51,8 +51,12 @@ def main(options: argparse.Namespace) -> int:
     compared = [_side(letter, text, options.results) for letter, text in zip(_LETTERS, options.runs, strict=False)]
     found = pairing.pairs(compared, options.allow)
     if not any(pair.first and pair.other for pair in found):
+        named = [
+            f"{text} ({one.about.name})" * (text == LATEST) or text
+            for text, one in zip(options.runs, compared, strict=True)
+        ]
         raise UserError(
-            f"{options.runs[0]} and {' and '.join(options.runs[1:])} have no example and backend in common; "
+            f"{' and '.join(named)} have no example and backend in common; "
             "to compare different backends, name them: RUN:BACKEND."
         )
     both = [pair for pair in found if pair.first and pair.other]

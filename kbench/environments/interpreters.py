@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -85,11 +86,13 @@ def parse_python_option(text: str, backends: Mapping[str, Backend]) -> tuple[tup
         raise UserError(f"--python names an unknown backend, {name}: known are {', '.join(backends)}")
     if len(names) > 1 and name not in ("all", *(one.generation for one in backends.values())):
         raise UserError(f"--python {name}=... could mean {' or '.join(names)}: give the full name")
-    path = paths.with_home(rest).absolute()
+    on_path = None if os.sep in rest or os.path.exists(rest) else shutil.which(rest)  # noqa: PTH110
+    path = Path(on_path) if on_path else paths.with_home(rest).absolute()
     if path.is_dir():
         path = path / "bin" / "python"
     if not path.is_file():
-        raise UserError(f"--python {text!r}: there is no Python at {path}")
+        also = "" if os.sep in rest else f", nor on PATH a {rest}"
+        raise UserError(f"--python {text!r}: there is no Python at {path}{also}")
     return names, Choice(path, as_is)
 
 

@@ -21,7 +21,7 @@ from kbench.axes import Axis, Point
 from kbench.cli import arguments
 from kbench.parity.values import Agreement
 from kbench.planning.plan import Plan
-from kbench.planning.request import Request
+from kbench.planning.request import Request, cores
 from kbench.planning.tasks import CellTask
 from kbench.screen import planned_data, planned_program
 from kbench.screen.colors import colored
@@ -61,6 +61,8 @@ def print_plan(plan: Plan, missing: Sequence[str], instead: str = "", file: Text
     lines += planned_data.lines(plan, width())
     of_devices = [f"{one.label}{f' ({one.name}, driver {one.driver})' if one.name else ''}" for one in plan.devices]
     lines.append(f"  device     {', '.join(of_devices)}")
+    if (most := max(request.threads)) > max(cores()):
+        lines.append(f"  threads    {most} are more than the cores here, {max(cores())}")
     if any(backend.tuned for backend in plan.backends):
         lines.append("  settings   tuned for speed; --settings default,tuned measures both")
     noted: dict[str, list[str]] = {}

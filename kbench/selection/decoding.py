@@ -14,8 +14,9 @@ T = TypeVar("T")
 class Wrong(Exception):
     """The value of `key` is not what it must be: `wanted`, in words. It may be missing."""
 
-    def __init__(self, kind: type, key: str, missing: bool = False) -> None:
+    def __init__(self, kind: type, key: str, missing: bool = False, inner: str = "") -> None:
         super().__init__(key)
+        self.inner = inner  # the name within it that is missing, unknown or has another value; "" if none is known
         self.key = key
         self.missing = missing
         metadata = getattr(get_type_hints(kind, include_extras=True)[key], "__metadata__", ())
@@ -30,4 +31,5 @@ def decode(raw: Mapping[str, Any], kind: type[T], convert: Callable[[type, objec
         missing = re.match(r"Object missing required field `(\w+)`$", str(error))
         found = missing or re.search(r"`\$\.(\w+)", str(error))
         assert found is not None, error
-        raise Wrong(kind, found[1], missing is not None) from None
+        inner = None if missing else re.search(r"field `(\w+)`|\.\w+\S*\.(\w+)`$", str(error))
+        raise Wrong(kind, found[1], missing is not None, (inner[1] or inner[2]) if inner else "") from None

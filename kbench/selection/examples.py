@@ -104,7 +104,12 @@ def load(path: Path) -> Example:
     try:
         constants = decode(found, Constants)
     except Wrong as wrong:
-        raise _wrong(path, f"needs {wrong.key} as {wrong.wanted}") from None
+        strange = (
+            [one for one in found.get(wrong.key) or () if one not in PROFILES] if wrong.key == "PROFILES" else []
+        )
+        inner = wrong.inner or next(map(str, strange), "")
+        where = f"; see {inner[:50]!r}" if inner else ""
+        raise _wrong(path, f"needs {wrong.key} as {wrong.wanted}{where}") from None
     target = _target(path, constants)
     code = functions | computed(tree)
     for name in ("OPTIMIZER", "LOSS"):

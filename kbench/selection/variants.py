@@ -133,6 +133,8 @@ def keras_of(backend: Backend) -> str:
 
 def _of_version(backend: Backend, package: str, version: str, suffix: str) -> Backend:
     """The backend with another version of a package; its lock file is made later."""
+    if not version:
+        raise UserError(f"{base(backend.name)}{suffix} lacks a version, such as 0.9, or a folder, such as ../keras.")
     if version != NIGHTLY and not _VERSION.fullmatch(version):
         raise UserError(f"{version[:50]!r} is neither a version, such as 0.9, nor a folder, such as ../keras.")
     if backend.releases and package == keras_of(backend):

@@ -11,7 +11,7 @@ from kbench.axes import AXES
 from kbench.errors import UserError
 from kbench.summary import Summary
 from kbench.tables.csv import summary_columns
-from kbench.text import MISSING, nearest, plain, significant
+from kbench.text import MISSING, meant, plain, significant
 
 # Heading of a table -> column of summary.csv.
 HEADINGS = {
@@ -139,7 +139,6 @@ def _named(text: str, option: str) -> str:
     if wanted in headings:
         return headings[wanted]
     usual = ["backend", *HEADINGS, "verdict", "status"]
-    near = f": choose from {', '.join(usual[:9])}, ..." if wanted == "all" else ""  # which is like another
-    raise UserError(
-        f"{option}: there is no column {text[:50]!r}{near or nearest(wanted, [*usual, *known], usual[:9])}"
-    )
+    near = "" if wanted == "all" else meant(wanted, [*usual, *known])  # which is like another
+    hint = f"did you mean {near}?" if near else f"choose from {', '.join(usual)}, or from the columns of summary.csv."
+    raise UserError(f"{option}: there is no column {text[:50]!r}: {hint}")

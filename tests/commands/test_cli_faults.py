@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+import numpy as np
 import pytest
 from fake_bench import EXAMPLE, Bench, dying, events_of
 from named_pipe import Pipe
@@ -43,6 +44,14 @@ def test_a_model_of_another_size_than_its_file_states_is_not_measured(bench: Ben
     bench.example("my_example.py", EXAMPLE.replace("PARAMETERS = 51", "PARAMETERS = 52"))
     assert bench.measure().status == 1
     assert bench.reason() == "the model has 51 parameters, but the example states 52"
+
+
+def test_numbers_that_are_no_classes_are_named_where_memory_does_not_suffice(bench: Bench) -> None:
+    arrays = dict(np.load("patterns.npz"))
+    np.savez("patterns.npz", **{**arrays, "y_train": arrays["y_train"] + 10**9})
+    bench.example("my_example.py", EXAMPLE.replace("PARAMETERS = 51\n", ""))
+    assert bench.measure().status == 1
+    assert bench.reason().endswith("; the targets are class numbers up to 1,000,000,002: store others as float32")
 
 
 def test_the_cells_after_a_dying_one_are_measured_all_the_same(bench: Bench) -> None:

@@ -112,7 +112,6 @@ MISTAKES = [
     ("list --backends", "It is a word without dashes: `kbench list backends`"),
     ("clean --all", "It is a word without dashes: `kbench clean all`"),
     ("new my model", "An example's name has no blanks: `kbench new my_model`"),
-    ("report mine --columns all", "there is no column 'all': choose from backend"),
     ("report mine --sort times_slower", "did you mean times slower?"),
     ("list foo", "`list` does not know 'foo': choose from"),
     ("clean everything", "`clean` does not know 'everything': choose from"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,10 @@ OPTIONS = [
     ((*RUN, "--python", "fake=my_example.py"), "my_example.py, does not start"),
     ((*RUN, "--python", "fake=my_example.py,as-is"), "my_example.py, does not start"),
     (("list", "--python", "fake"), "not of the form"),
+    ((*RUN, "--python", "fake=python1.5"), "there is no Python at", "nor on PATH a python1.5"),
+    (("--backends", "jax@"), "keras3/jax@ lacks a version, such as 0.9"),
+    (("report", "--columns", "all"), "there is no column 'all': choose from backend"),
+    (("report", "--columns", "foo"), "choose from backend,", "samples/s", "verdict, status, or from the columns of"),
     (("report", "yesterday"), "There is no run 'yesterday'"),
     (("report",), "There are no runs of your own in results yet"),
     (("report", "--results", "my_example.py"), "There are no runs of your own in my_example.py yet"),
@@ -200,13 +205,13 @@ FULL = '{"samples": 48, "validation_samples": 12, "epochs": 3}'
             changed("PARAMETERS = 51", "TASK = 'infer'\nTARGET_ACCURACY = 0.9"),
             ("TARGET_ACCURACY", "which learns nothing"),
         ),
-        (changed('"learning_rate": 0.5, ', ""), ("needs OPTIMIZER as a dict",)),
-        (changed('    "full"', '    "fulll"'), ("needs PROFILES as", "full at least")),
+        (changed('"learning_rate": 0.5, ', ""), ("needs OPTIMIZER as a dict", "see 'learning_rate'")),
+        (changed('    "full"', '    "fulll"'), ("needs PROFILES as", "full at least", "see 'fulll'")),
         (changed(FULL, "{}"), PROFILES_AS),
         (changed(FULL, "[48]"), PROFILES_AS),
-        (changed(FULL, FULL.replace("epochs", "epoch")), PROFILES_AS),
-        (changed(FULL, FULL.replace("3", "1.5")), PROFILES_AS),
-        (changed('"smoke"', '"tiny"'), PROFILES_AS),
+        (changed(FULL, FULL.replace("epochs", "epoch")), (*PROFILES_AS, "see 'epoch'")),
+        (changed(FULL, FULL.replace("3", "1.5")), (*PROFILES_AS, "see 'epochs'")),
+        (changed('"smoke"', '"tiny"'), (*PROFILES_AS, "see 'tiny'")),
         (changed("32", "64").replace(b"48", b"64"), ("asks for 64 samples", "has 48")),
         (changed("12", "13"), ("asks for 13 validation samples", "has 12")),
     ],
@@ -262,7 +267,25 @@ def test_corrupt_data_is_one_sentence(bench: Bench, content: bytes) -> None:
 
 def test_a_cache_that_is_a_file_is_one_sentence(bench: Bench) -> None:
     bench.patch.setenv("KBENCH_CACHE", str(bench.folder / "patterns.npz"))
-    check(bench, RUN, "cannot be written", "KBENCH_CACHE")
+    check(bench, RUN, "patterns.npz is a file: name a folder with KBENCH_CACHE")
+
+
+def test_a_current_folder_that_was_removed_is_one_sentence(bench: Bench) -> None:
+    gone = bench.folder / "gone"
+    gone.mkdir()
+    bench.patch.chdir(gone)
+    gone.rmdir()
+    refused(bench(*RUN), "The current folder was removed.")
+
+
+def test_more_threads_than_cores_are_remarked_on_in_the_plan(bench: Bench) -> None:
+    assert "4096 are more than the cores here" in bench(*RUN, "--threads", "1,4096", "--dry-run").out
+    assert "cores here" not in bench(*RUN, "--threads", "1", "--dry-run").out
+
+
+def test_a_python_is_looked_for_on_path(bench: Bench) -> None:
+    bench.patch.setenv("PATH", str(Path(sys.executable).parent))
+    assert bench(*RUN, "--python", f"fake={Path(sys.executable).name}", "--dry-run").status == 0
 
 
 def test_a_folder_of_data_that_is_none_is_one_sentence(bench: Bench) -> None:
