@@ -122,6 +122,21 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
 }  # fmt: skip
 
 
+# The options that `--help` shows of the commands that have many; `--help-all` shows all.
+USUAL = {
+    "run": (
+        "--backends", "--examples", "--suite", "--profile", "--epochs", "--batch-size", "--repeats", "--budget",
+        "--device", "--baseline", "--name", "--dry-run", "--verbose", "--explain",
+    ),
+    "script": (
+        "file", "-m", "--backends", "--with", "--max-epochs", "--max-steps", "--variant", "--compare-lines",
+        "--seeds", "--init", "--workdir", "--repeats", "--budget", "--device", "--verbose", "--explain", "--show-output",
+    ),
+}  # fmt: skip
+ALL = "--help-all"
+_LINES_OF_EXAMPLES = 7  # their head, and two lines for each of three
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are UserErrors: one sentence, no usage text."""
 
@@ -173,6 +188,10 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     about, _ = COMMANDS[command]
     parser = _parser(f"{program()} {command}", description=about, epilog=_text(command))
     add_options(parser, command)
+    if command in USUAL:
+        parser.add_argument(ALL, action="help", help="show all options")
+        if ALL not in arguments:
+            _shorten(parser, (*USUAL[command], "-h", ALL))
     takes = command in ("script", "parity", "resume", "bisect")
     end = arguments.index("--") if takes and "--" in arguments else len(arguments)
     found = _parsed(parser, arguments[:end], command)
@@ -182,6 +201,15 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     found.command = command
     found.argv = list(masked_arguments(argv))  # which results keep
     return found
+
+
+def _shorten(parser: argparse.ArgumentParser, usual: Sequence[str]) -> None:
+    """Keep all but the usual options and the first examples out of the help."""
+    for action in parser._actions:
+        if not {action.dest, *action.option_strings} & {*usual}:
+            action.help = argparse.SUPPRESS
+    examples, *rest = (parser.epilog or "").split("\n\n")
+    parser.epilog = "\n\n".join(["\n".join(examples.split("\n")[:_LINES_OF_EXAMPLES]), *rest[-1:]])
 
 
 def _no_command(arguments: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ import pytest
 from fake_bench import EXAMPLE, call, refused
 from fake_runs import cell, fake_run
 
+from kbench.cli import arguments
 from kbench.values import OK, Outcome
 
 PROGRAM = "import keras\nkeras.Sequential().fit([], [])\n"
@@ -147,3 +148,16 @@ def test_a_likely_mistake_gets_its_hint(
 def test_the_help_is_not_a_mistake(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = call(capsys, "help")
     assert said.status == 0 and "commands:" in said.out
+
+
+@pytest.mark.parametrize("command", ["run", "script"])
+def test_help_has_the_usual_options_and_help_all_the_others(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        arguments.parse([command, "--help"])
+    usual = capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        arguments.parse([command, "--help-all"])
+    everything = capsys.readouterr().out
+    assert "--backends" in usual and "--interleave" not in usual and "--help-all" in usual
+    assert all(f"\n  {option}" in everything for option in ("--backends", "--interleave", "--timeout"))
+    assert len(usual.splitlines()) < 80 < len(everything.splitlines())
