@@ -130,7 +130,8 @@ USUAL = {
     ),
     "script": (
         "file", "-m", "--backends", "--with", "--max-epochs", "--max-steps", "--variant", "--compare-lines",
-        "--seeds", "--init", "--workdir", "--repeats", "--budget", "--device", "--verbose", "--explain", "--show-output",
+        "--seeds", "--init", "--workdir", "--repeats", "--budget", "--device", "--verbose", "--explain",
+        "--show-output",
     ),
 }  # fmt: skip
 ALL = "--help-all"
