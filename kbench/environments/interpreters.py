@@ -161,6 +161,7 @@ def probe(path: Path) -> Interpreter | None:
             capture_output=True,
             text=True,
             timeout=PROBE_SECONDS,
+            cwd="/",  # in a folder that was removed, pyenv's scripts look for its parent for ever
         )
         reported = json.loads(done.stdout)
         folder = reported["library_folder"]
