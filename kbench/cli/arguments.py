@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import shlex
 import sys
@@ -147,6 +148,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         kind = _Missing if "are required" in message else UserError
+        kind = _NoValue if message.endswith("expected one argument") else kind
         raise kind(f"{message[0].upper()}{message[1:]}; see `{self.prog} --help`.")
 
 
@@ -166,6 +168,10 @@ class _Missing(UserError):
     """An option or argument is missing, perhaps because another word stands for it."""
 
 
+class _NoValue(UserError):
+    """An option has no value, perhaps because that begins with a dash."""
+
+
 def program() -> str:
     """How the user calls kbench: `run.py` or `kbench`."""
     name = Path(sys.argv[0]).name
@@ -177,7 +183,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     arguments = list(argv)
     if not arguments:
         raise UserError(f"Name the backends to measure with --backends; see `{program()} --help`.")
-    if arguments[0] == HELP:
+    if arguments[0] == HELP or (arguments[0] in ("-h", "--help") and arguments[1:2] and arguments[1] in COMMANDS):
         arguments = [*arguments[1:], "--help"]
     if arguments[0] in ("-h", "--help"):
         _parser(program(), usage="%(prog)s [COMMAND] [OPTIONS]", description=_text("overview")).print_help()
@@ -195,7 +201,12 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
             _shorten(parser, (*USUAL[command], "-h", ALL))
     takes = command in ("script", "parity", "resume", "bisect")
     end = arguments.index("--") if takes and "--" in arguments else len(arguments)
-    found = _parsed(parser, arguments[:end], command)
+    try:
+        found = _parsed(parser, arguments[:end], command)
+    except _Missing as error:
+        if "--backends" in arguments[end:]:
+            raise UserError("What follows -- are the program's own arguments: put --backends before it.") from None
+        raise error
     if getattr(found, "channel", None):
         os.environ[CHANNEL] = found.channel  # read where a Python is installed
     found.arguments = tuple(arguments[end + 1 :])  # of the script
@@ -232,6 +243,11 @@ def _parsed(parser: argparse.ArgumentParser, arguments: Sequence[str], command: 
     missing = None
     try:
         found, extra = parser.parse_known_args(arguments)
+    except _NoValue as error:
+        for option, value in itertools.pairwise(arguments):
+            if str(error).startswith(f"Argument {option}:") and value.partition("=")[0] not in _options_of(command):
+                raise UserError(f"A value that begins with a dash follows an =: `{option}={value}`.") from None
+        raise
     except _Missing as error:
         missing = error
         for action in parser._actions:  # only to find what stands for what is missing

@@ -98,9 +98,13 @@ def unrecognized(
     if first.startswith(tuple(_DASHES)):
         return f"An option begins with two plain dashes: --{first.lstrip(_DASHES)}"
     if first.startswith("-") and first.strip("-"):
-        return _option(extra, command, called, of)
+        named = any(one.partition("=")[0] in ("--script", "-m") for one in arguments)
+        programs = command == "script" or (command in ("parity", "bisect") and named)
+        return _option(extra, command, called, of, programs)
     if joined := _joined(extra, arguments):
         return joined
+    if command == "clean":
+        return f"One kind at a time, or all: {', '.join(f'`{called} {one}`' for one in _WORDS[command])}"
     if command == "new":
         return f"An example's name has no blanks: `{called} {'_'.join([*arguments[:1], *extra])}`"
     if first in of:
@@ -138,15 +142,21 @@ def _parts(word: str) -> list[str]:
     return [part.strip() for part in word.split(",") if part.strip()] or [""]
 
 
-def _option(extra: Sequence[str], command: str, called: str, of: Mapping[str, Collection[str]]) -> str:
-    """On an option that the command does not have, with what follows it."""
+def _option(
+    extra: Sequence[str], command: str, called: str, of: Mapping[str, Collection[str]], programs: bool
+) -> str:
+    """On an option that the command does not have, with what follows it; `programs`: whether one may take it."""
     name, *behind = [extra[0].partition("=")[0], *extra[1:]]
     long = f"--{name.lstrip('-')}"
     if long in of[command]:
         return f"It is {long}, with two dashes"
     if name.lstrip("-") in _WORDS.get(command, ()):
         return f"It is a word without dashes: `{called} {name.lstrip('-')}`"
-    words = {one.lstrip("-"): one for one in sorted(of[command])}
+    if command == "bisect" and long == "--backends":
+        return f"The backend is named without an option: `{called} BACKEND ...`"
+    if command == "clean" and long == "--dry-run":
+        return f"`{called}` alone only lists, and removes nothing"
+    words = {one.lstrip("-"): one for one in sorted([*of[command], "--version", "--help"])}
     bare = long.lstrip("-").replace("_", "-")
     other = _OPTIONS.get(bare, "")
     other = other if other.partition(" ")[0] in of[command] else ""
@@ -156,7 +166,7 @@ def _option(extra: Sequence[str], command: str, called: str, of: Mapping[str, Co
         return f"did you mean {', '.join(begun[:-1])}{' or ' * (len(begun) > 1)}{begun[-1]}?"
     if near and command != "script":
         return f"did you mean {near}?"
-    if command in ("script", "parity"):
+    if programs:
         given = shlex.join(extra)
         if name == "--pass-env":
             return (

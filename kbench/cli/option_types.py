@@ -6,6 +6,7 @@ import argparse
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from kbench.errors import UserError
 from kbench.paths import with_home
@@ -13,14 +14,20 @@ from kbench.selection.declared import requirements
 from kbench.text import nearest
 
 
-def list_of(words: Sequence[str] = ()) -> Callable[[str], tuple[str, ...]]:
-    """Reads a list separated by commas: of these words, or of any if there are none."""
+def list_of(
+    words: Sequence[str] = (), instead: Mapping[str, str] = MappingProxyType({})
+) -> Callable[[str], tuple[str, ...]]:
+    """Reads a list separated by commas: of these words, or of any if there are none.
+
+    instead: what to say on some that it does not take.
+    """
 
     def read(text: str) -> tuple[str, ...]:
         items = tuple(item.strip() for item in text.split(",") if item.strip())
         wrong = [item for item in items or [text] if words and item not in words]
         if wrong:
-            raise argparse.ArgumentTypeError(f"{wrong[0][:50]!r} is not one of {', '.join(words)}")
+            more = f"; {instead[wrong[0]]}" if wrong[0] in instead else ""
+            raise argparse.ArgumentTypeError(f"{wrong[0][:50]!r} is not one of {', '.join(words)}{more}")
         if not items:
             raise argparse.ArgumentTypeError("the list is empty")
         return items
@@ -108,7 +115,7 @@ def wholes(lowest: int, highest: int, *words: str) -> Callable[[str], tuple[int 
     one = whole(lowest, highest)
 
     def read(text: str) -> tuple[int | str, ...]:
-        items = [item.strip() for item in text.split(",")]
+        items = [item.strip() for item in text.split(",") if item.strip()] or [text]
         return tuple(dict.fromkeys(item if item in words else one(item) for item in items))
 
     return read

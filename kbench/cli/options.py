@@ -344,7 +344,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "data, weights, order, optimizer, ...) or both. The differences are listed below the table",
     },
     "--to": {
-        "type": list_of(EXPORTS),
+        "type": list_of(EXPORTS, {"csv": "a run's folder has summary.csv and epochs.csv already"}),
         "metavar": "LIST",
         "required": True,
         "help": f"formats to write: some of {', '.join(EXPORTS)}",

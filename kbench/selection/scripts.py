@@ -60,6 +60,10 @@ def find_program(file: str | None, module: str | None) -> Program:
 
 def _module(module: str) -> Program:
     """The file of a module below the current folder. Raises UserError."""
+    if module.endswith(".py"):
+        raise UserError(
+            f"-m takes a module's name, such as {module[:-3]!r}; for a file leave out -m: `script {module}`."
+        )
     parts = module.split(".")
     if not all(part.isidentifier() for part in parts):
         raise UserError(f"-m {module[:100]!r} is not a module's name, such as trainer or trainer.task.")

@@ -38,6 +38,8 @@ def find(run: str, parent: Path, timed: bool = False) -> Path:
             return folder.parent
         if (folder / "run.json").is_file() or is_cluster(folder):
             return folder
+    if all((parent / one).exists() or one in (LATEST, REFERENCE) for one in run.split(",")) and "," in run:
+        raise UserError(f"Runs are named with blanks between them: `{run.replace(',', ' ')}`.")
     if near := meant(run, names(parent)):
         raise UserError(f"There is no run {run!r}: did you mean {near}?")
     for folder in places:

@@ -53,6 +53,15 @@ HEADINGS = {
 }
 
 
+# What else people call a column.
+_CALLED = {
+    **dict.fromkeys(("time", "seconds/epoch", "epoch time", "duration"), "s/epoch"),
+    **dict.fromkeys(("speed", "throughput"), "samples/s"),
+    **dict.fromkeys(("memory", "ram"), "memory (MiB)"),
+    **dict.fromkeys(("ratio", "relative", "speedup"), "x fastest"),
+}
+
+
 @dataclass(frozen=True)
 class Shown:
     """Which columns are shown, by the names of summary.csv, and by which one rows are sorted."""
@@ -139,6 +148,8 @@ def _named(text: str, option: str) -> str:
     if wanted in headings:
         return headings[wanted]
     usual = ["backend", *HEADINGS, "verdict", "status"]
-    near = "" if wanted == "all" else meant(wanted, [*usual, *known])  # which is like another
+    near = (
+        _CALLED.get(wanted) or "" if wanted in ("all", *_CALLED) else meant(wanted, [*usual, *known])
+    )  # which is like another
     hint = f"did you mean {near}?" if near else f"choose from {', '.join(usual)}, or from the columns of summary.csv."
     raise UserError(f"{option}: there is no column {text[:50]!r}: {hint}")

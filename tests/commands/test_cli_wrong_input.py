@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -151,7 +150,14 @@ def test_a_wrong_option_is_one_sentence(bench: Bench, arguments: tuple[str, ...]
     check(bench, arguments, *words)
 
 
-@pytest.mark.parametrize(("asked", "same"), [(("help",), ("--help",)), (("help", "resume"), ("resume", "--help"))])
+@pytest.mark.parametrize(
+    ("asked", "same"),
+    [
+        (("help",), ("--help",)),
+        (("help", "resume"), ("resume", "--help")),
+        (("--help", "resume"), ("resume", "--help")),
+    ],
+)
 def test_help_is_a_command_too(bench: Bench, asked: tuple[str, ...], same: tuple[str, ...]) -> None:
     said = bench(*asked)
     assert said == bench(*same)
@@ -268,24 +274,6 @@ def test_corrupt_data_is_one_sentence(bench: Bench, content: bytes) -> None:
 def test_a_cache_that_is_a_file_is_one_sentence(bench: Bench) -> None:
     bench.patch.setenv("KBENCH_CACHE", str(bench.folder / "patterns.npz"))
     check(bench, RUN, "patterns.npz is a file: name a folder with KBENCH_CACHE")
-
-
-def test_a_current_folder_that_was_removed_is_one_sentence(bench: Bench) -> None:
-    gone = bench.folder / "gone"
-    gone.mkdir()
-    bench.patch.chdir(gone)
-    gone.rmdir()
-    refused(bench(*RUN), "The current folder was removed.")
-
-
-def test_more_threads_than_cores_are_remarked_on_in_the_plan(bench: Bench) -> None:
-    assert "4096 are more than the cores here" in bench(*RUN, "--threads", "1,4096", "--dry-run").out
-    assert "cores here" not in bench(*RUN, "--threads", "1", "--dry-run").out
-
-
-def test_a_python_is_looked_for_on_path(bench: Bench) -> None:
-    bench.patch.setenv("PATH", str(Path(sys.executable).parent))
-    assert bench(*RUN, "--python", f"fake={Path(sys.executable).name}", "--dry-run").status == 0
 
 
 def test_a_folder_of_data_that_is_none_is_one_sentence(bench: Bench) -> None:
