@@ -82,7 +82,12 @@ def is_marked(cache: Path) -> bool:
 
 @contextlib.contextmanager
 def in_use(cache: Path) -> Iterator[None]:
-    """Keep `clean` from removing anything; a killed process no longer holds this lock."""
+    """Keep `clean` from removing anything; a killed process no longer holds this lock.
+
+    Raises UserError where the folder is a file.
+    """
+    if cache.is_file():
+        raise UserError(f"The cache folder {cache} is a file: name a folder with KBENCH_CACHE, or remove it.")
     with contextlib.ExitStack() as held:
         # A read-only cache may still have everything that is needed, and cannot be cleaned.
         with contextlib.suppress(OSError):

@@ -153,11 +153,11 @@ class Parser(argparse.ArgumentParser):
 
 
 class _ListOnce(argparse.Action):
-    """Stores a value. A list that is there twice is refused, where usually the last would silently count."""
+    """Stores a value. Two lists of what to measure are refused, where the last would silently count."""
 
     def __call__(self, parser: argparse.ArgumentParser, found: argparse.Namespace, value: Any, *_: object) -> None:
         before = getattr(found, self.dest)
-        if before is not self.default and self.metavar == "LIST":
+        if before is not self.default and self.dest in ("backends", "examples"):
             both = [one if isinstance(one, str) else ",".join(map(str, one)) for one in (before, value)]
             option = self.option_strings[0]
             raise UserError(f"{option} is there twice: a list has commas, `{option} {shlex.quote(','.join(both))}`.")

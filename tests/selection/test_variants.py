@@ -124,7 +124,7 @@ def test_both_settings_are_rows_where_a_backend_has_any() -> None:
     [
         ("openvino+settings=default", "sets no variables that make keras3/openvino faster: leave"),
         ("jax+settings=slow", "'settings=slow' is not a setting"),
-        ("jax@", "'' is neither a version, such as 0.9"),
+        ("jax@", "keras3/jax@ lacks a version, such as 0.9"),
         ("jax@newest", "'newest' is neither a version"),
         ("jax+", "does not say which version or setting"),
         ("jax+jit", "'jit' is not a setting: use jit=on"),
