@@ -82,7 +82,6 @@ MISTAKES = [
     ("compare mine,other", "Runs are named with blanks between them: `compare mine other`."),
     ("python run.py --backends jax", "is there twice: `kbench --backends jax`"),
     ("--backends=jax --backends=torch", "--backends is there twice: a list has commas, `--backends jax,torch`."),
-    ("--backends jax --threads 1 --threads 2", "`--threads 1,2`"),
     ("--backends jax --epochs x", "see `kbench run --help`."),
     ("report --plot-size x", "see `kbench report --help`."),
     ("-b jax -e x", "did you mean --backends, --batch-size, --budget or --baseline?"),
