@@ -200,9 +200,9 @@ def _is_slow(row: Summary, fits: Sequence[Summary]) -> bool:
 
 
 def _is_compared(row: Summary) -> bool:
-    """Whether it is shown to be slower, or is alone."""
+    """Whether it is not marked as one that could not be compared."""
     ratio = row.ratios.get(TO_FASTEST)
-    return _interval(row) is not None or ratio is None or ratio.verdict != NOT_COMPARED
+    return ratio is None or ratio.verdict != NOT_COMPARED
 
 
 def _times_the_fastest(row: Summary, fits: Sequence[Summary]) -> float:

@@ -184,11 +184,10 @@ def print_open(
     named = f"{others} comparisons" if others > _NAMED else named
     needed = settling.seconds(run, found, PRECISION if precision is None else precision)
     if math.isinf(needed):
-        rest = "No number of processes that kbench would start is expected to settle all of it"
-        needed = 600.0
-    else:
-        rest = f"About {10 * math.ceil(max(needed, 10.0) / 10):,} s more would settle it"
+        print_sentence(f"Open: {named}. More processes would not settle it: times vary too much here.", file)
+        return
     command = resume_command(run.folder, "--budget", f"{max(1, math.ceil(needed / 60))}m")
+    rest = f"About {10 * math.ceil(max(needed, 10.0) / 10):,} s more would settle it"
     print_sentence(f"Open: {named}. {rest}: `{command}`", file)
 
 
