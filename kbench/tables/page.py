@@ -97,7 +97,9 @@ def _answer(run: Run) -> list[str]:
     rows = run.summaries
     found = [escape(one) for one in overall.sentences(rows)] or [escape(headline(rows, run.again))]
     if at_a_glance.is_enough(rows):
-        found.append(f"```text\n{heat_map.text(rows, _WIDTH)}\n```")
+        shown = heat_map.text(rows, _WIDTH)
+        # Nothing can be escaped within a fence: names that could end it, or look like HTML, have tables alone.
+        found += [f"```text\n{shown}\n```"] if not re.search(r"[`<>&\[\]\\]", shown) else []
         found += [f"- {escape(one)}" for one in at_a_glance.problems(rows, run.again)]
     return found
 
