@@ -20,8 +20,8 @@ const kbenchCharts = (() => {
     ["evaluation", "#99ddff"], ["other", "#bbbbbb"],
   ];
   const MEMORY = [["after import", "#77aadd"], ["more, at its peak", "#ee8866"]];
-  const HEIGHT = 230; // of what lines are drawn in
-  const BAR = { phases: 24, memory: 24, times: 26 }; // height of a row
+  const HEIGHT = 200; // of what lines are drawn in
+  const BAR = { phases: 22, memory: 22, times: 22 }; // height of a row
   const MARKED = 30; // points a line, up to which each has a marker
   const number = (field, more) => ({ field, type: "quantitative", ...more });
   const row = { field: "row", type: "nominal", title: "backend" };

@@ -59,22 +59,23 @@ def of_example(
     if rows[0].work.trains and (metric := _learnt(measured)):
         drawn = {key(row): labels[key(row)] for row in same_learning(rows)}
         charts += _curves(metric, cells, drawn, most, published if metric == "val_accuracy" else None)
-    others = (_phases(rows, cells, labels), _memory(rows, labels))
-    return [chart for chart in (_times(rows, labels), *charts, *others) if chart]
+    bars = (_times(rows, labels), _phases(rows, cells, labels), _memory(rows, labels))
+    return [chart for chart in (*bars, *charts) if chart]
 
 
 def _learnt(measured: Sequence[Measured]) -> str | None:
-    """The metric whose curves show most: the first that is not the same everywhere, else the last that is there."""
-    found = {
-        name: {value for one in measured for value in learning_curves.curve(one, name).values.tolist()}
-        for name in ("val_accuracy", "accuracy", "val_loss", "loss")
-    }
-    there = [name for name, values in found.items() if values]
-    return next((name for name in there if len(found[name]) > 1), there[-1] if there else None)
+    """The metric whose curves show most: the first that is not the same everywhere; None where all are flat or a
+    single point.
+    """
+    for name in ("val_accuracy", "accuracy", "val_loss", "loss"):
+        found = [learning_curves.curve(one, name).values.tolist() for one in measured]
+        if max(map(len, found), default=0) > 1 and len({value for values in found for value in values}) > 1:
+            return name
+    return None
 
 
 def _times(rows: Sequence[Summary], labels: Mapping[Key, str]) -> Chart | None:
-    """Bars of the steady time with its 95 % interval, in the table's order."""
+    """Bars of the steady time with its 95 % interval, in the table's order; None of a single one."""
     found, in_words = [], []
     for row in rows:
         seconds = row.shown_seconds
@@ -84,7 +85,7 @@ def _times(rows: Sequence[Summary], labels: Mapping[Key, str]) -> Chart | None:
         label, ends = labels[key(row)], (interval.low, interval.high) if interval else (None, None)
         found.append((label, seconds, *ends, matrix_words(row)))
         in_words.append(f"{label} {significant(seconds)} s")
-    if not found:
+    if len(found) < 2:
         return None
     what = rows[0].work.time
     columns = _columns(("row", "seconds", "low", "high", "ratio"), found)
@@ -230,14 +231,15 @@ def of_scaling(lines: Lines, styles: Mapping[Key, RowStyle]) -> Chart:
 
 
 def of_memory(lines: Lines, styles: Mapping[Key, RowStyle]) -> Chart | None:
-    """Peak memory along the same; None if it is not known."""
+    """Peak memory along the same; None if it is not known or nearly the same everywhere."""
     found = [
         (row_style.label, point.at, memory, None, None)
         for line, row_style in zip(lines.lines, line_styles(lines, styles), strict=True)
         for point in line.points
         if (memory := point.row.memory_mib)
     ]
-    if not found:
+    peaks = [memory for _, _, memory, *_ in found]
+    if not peaks or max(peaks) < TELLS * min(peaks):
         return None
     return {**_along(lines, "peak memory", "mib", "MiB", found), "ideal": _columns(("at", "mib"), []), "ends": None}
 

@@ -133,7 +133,7 @@ def test_long_curves_are_thinned_with_their_ends_kept_and_the_page_says_so() -> 
     losses = [1 / number for number in range(1, 5001)]
     cells = [measured(cell(epochs=5000), *[1.0] * 5000, val_loss=losses, val_accuracy=losses)]
     page = page_of(cells)
-    chart = data_of(page)["charts"]["r0e0c1"]
+    (chart, _) = (one for one in data_of(page)["charts"].values() if one["kind"] == "curve")
     assert chart["title"] == "validation accuracy against epochs"
     assert len(chart["columns"]["epoch"]) == charts.MOST_POINTS
     assert [chart["columns"]["epoch"][place] for place in (0, -1)] == [1, 5000]
@@ -194,6 +194,12 @@ def test_a_chart_is_there_only_where_it_shows_a_difference() -> None:
     risen = [measured(cell(backend=name), 1.0, 1.0, val_loss=0.1, val_accuracy=[0.1, 0.5]) for name in names]
     assert "validation accuracy against epochs" in titles(*risen)
     assert not any("loss" in title for title in titles(*risen)), "one metric is enough"
+    same = [measured(cell(backend=name), 1.0, 1.0, val_loss=0.3, val_accuracy=0.1, loss=0.3) for name in names]
+    single = [measured(cell(backend=name), 1.0, val_loss=at, val_accuracy=at) for at, name in enumerate(names)]
+    for cells in (same, single):
+        assert not any("against" in title for title in titles(*cells)), "flat, or a single point each"
+    assert any("seconds per epoch" in title for title in titles(*same))
+    assert not any("seconds per epoch" in title for title in titles(same[0])), "a single bar"
 
     def of_memory(*peaks: float) -> list[str]:
         pairs = zip(names, peaks, strict=True)
@@ -261,9 +267,10 @@ def test_the_answer_over_all_examples_stands_at_the_top_of_two_or_more() -> None
 
 
 def test_numbers_that_are_none_do_not_break_the_page() -> None:
-    values = [float("nan"), float("inf"), 1e300]
-    cells = [measured(cell(repeat=number), 1.0, 1.0, 1.0, val_loss=values, val_accuracy=values) for number in (1, 2)]
-    assert data_of(page_of(cells))["charts"]["r0e0c1"]["columns"]["value"] == [1e300]
+    values = [float("nan"), 1e300, float("inf"), 1e299]
+    cells = [measured(cell(repeat=number), *[1.0] * 4, val_loss=values, val_accuracy=values) for number in (1, 2)]
+    (chart, _) = (one for one in data_of(page_of(cells))["charts"].values() if one["kind"] == "curve")
+    assert chart["columns"]["value"] == [1e300, 1e299]
 
 
 def test_generations_of_keras_and_native_backends_have_lines_of_their_own() -> None:
