@@ -1,15 +1,15 @@
-// What the page does: draw charts as they come into view, toggle rows, sort tables, lay values out as tables.
+// What the page does: draw charts, toggle rows, sort tables, lay values out as tables.
 "use strict";
 
 (() => {
   const { charts, styles } = JSON.parse(document.getElementById("data").textContent);
   const views = new Map(); // id of a chart to its view, once it is drawn
-  const hidden = {}; // id of an example to the rows that are not shown
+  let hidden = []; // the rows that are not shown
+  const own = Object.values(charts).filter((chart) => chart.columns); // which have values of their own
   let before = null;
   for (const chart of Object.values(charts)) {
     chart.columns ??= before.columns; // the chart against seconds has the values of that against epochs
     before = chart;
-    hidden[chart.example] ??= [];
   }
   const options = { actions: false, ast: true, logLevel: vega.Error, renderer: "svg", tooltip: { theme: "custom" } };
 
@@ -29,13 +29,13 @@
     const id = figure.dataset.chart;
     if (views.has(id)) return views.get(id);
     const chart = charts[id];
-    const spec = kbenchCharts.specification(chart, styles, hidden[chart.example]);
+    const spec = kbenchCharts.specification(chart, styles, hidden);
     const drawn = vegaEmbed(figure.querySelector(".plot"), spec, options).then(({ view }) => {
       figure.dataset.drawn = "";
       // One picture with one text: reading out hundreds of marks helps nobody, and a table has the values.
       figure.querySelector(".plot").setAttribute("role", "img");
       figure.querySelector(".plot svg").setAttribute("aria-hidden", "true");
-      return view.signal("hidden", hidden[chart.example]).runAsync();
+      return view.signal("hidden", hidden).runAsync();
     });
     views.set(id, drawn);
     return drawn;
@@ -62,16 +62,20 @@
   const rest = [...figures];
   const next = () => rest.length && draw(rest.shift()).then(() => idle(next));
   idle(next);
-  window.addEventListener("beforeprint", () => figures.forEach(draw));
+  // Paper has no folds: what is about the run is printed open.
+  let unfolded = [];
+  window.addEventListener("beforeprint", () => {
+    figures.forEach(draw);
+    unfolded = [...document.querySelectorAll("details[data-print]:not([open])")];
+    for (const one of unfolded) one.open = true;
+  });
+  window.addEventListener("afterprint", () => unfolded.forEach((one) => { one.open = false; }));
 
   for (const toggles of document.querySelectorAll(".toggles")) {
-    const example = toggles.dataset.example;
     const boxes = [...toggles.querySelectorAll("input")];
     const apply = () => {
-      hidden[example] = boxes.filter((box) => !box.checked).map((box) => box.value);
-      for (const [id, drawn] of views) {
-        if (charts[id].example === example) drawn.then((view) => view.signal("hidden", hidden[example]).runAsync());
-      }
+      hidden = boxes.filter((box) => !box.checked).map((box) => box.value);
+      for (const drawn of views.values()) drawn.then((view) => view.signal("hidden", hidden).runAsync());
     };
     toggles.addEventListener("change", apply);
     toggles.addEventListener("click", (event) => {
@@ -188,9 +192,12 @@
   function fill(details) {
     const place = details.querySelector(".scroll");
     if (place.firstChild) return;
-    const chart = charts[details.closest("figure").dataset.chart];
+    place.append(...own.filter((chart) => chart.example === details.dataset.example).map(values));
+  }
+  function values(chart) {
     const names = Object.keys(chart.columns).filter((name) => chart.columns[name].some((value) => value !== null));
     const table = document.createElement("table");
+    table.createCaption().textContent = chart.metric ?? chart.title;
     const head = table.createTHead().insertRow();
     for (const name of names) {
       const cell = document.createElement("th");
@@ -207,9 +214,9 @@
         if (typeof row[name] === "number") cell.className = "number";
       }
     }
-    place.append(table);
+    return table;
   }
-  for (const details of document.querySelectorAll("figure details")) {
+  for (const details of document.querySelectorAll("details.values")) {
     details.addEventListener("toggle", () => details.open && fill(details));
   }
 })();

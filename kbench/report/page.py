@@ -90,14 +90,16 @@ def html(runs: Sequence[Run], scaling: Sequence[Lines] = (), unscaled: Sequence[
         _run(number, run, chosen, styles, each, sweeps)
         for number, (run, sweeps) in enumerate(zip(runs, along, strict=True))
     ]
-    lines = _drawn("scaling", "scaling", _along(scaling, chosen), styles)
+    lines = _drawn("scaling", "scaling", _along(scaling, chosen))
     sections = [*(section for run in shown for section in (run["profile"], *run["examples"])), lines]
     drawn = [chart for section in sections for chart in section["charts"]]
+    switched = {row for section in sections for row in _rows(section["charts"])}
     data = {"charts": {chart["id"]: chart for chart in drawn}, "styles": list(styles.values())}
     scripts = [Markup(_script(name)) for name in _SCRIPTS]
     return _template().render(
         runs=shown,
         styles=list(styles.values()),
+        toggles=[style for label, style in styles.items() if label in switched],
         css=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
         data=htmlsafe_json_dumps(data, separators=(",", ":"), allow_nan=False),
         scripts=scripts,
@@ -156,7 +158,6 @@ def _run(
                     *charts.of_example(rows, cells[of_table(rows[0])], chosen, each, printed.get(rows[0].example)),
                     *_along([one for one in sweeps if one.title == rows[0].title], chosen),
                 ],
-                styles,
             ),
             "unrisen": unrisen(cells[of_table(rows[0])]),
             "facts": content.heading.removeprefix(plain(rows[0].example)).strip(" ()"),
@@ -176,7 +177,7 @@ def _run(
         "learnt": learnt,
         "unlike": unlike,
         "overall": overall.sentences(run.summaries),
-        "profile": _profile(f"r{number}p", run.summaries, styles),
+        "profile": _profile(f"r{number}p", run.summaries),
         "remarks": run.remarks,
         "matrix": _matrix(run.summaries, chosen, styles),
         "examples": examples,
@@ -207,23 +208,24 @@ def _along(found: Iterable[Lines], chosen: Mapping[Key, RowStyle]) -> list[chart
     return [chart for chart in drawn if chart]
 
 
-def _profile(name: str, summaries: Sequence[Summary], styles: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _profile(name: str, summaries: Sequence[Summary]) -> dict[str, Any]:
     """The performance profiles of a run, one a device and task."""
     found = profiles(summaries)
     drawn = [charts.of_profile(one, profile_in_words(one, found)) for one in found]
-    return _drawn(name, "all examples", drawn, styles)
+    return _drawn(name, "all examples", drawn)
 
 
-def _drawn(
-    name: str, title: str, found: Sequence[charts.Chart], styles: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Any]:
-    """The charts of one section, and the rows that may be shown or not."""
+def _rows(found: Sequence[charts.Chart]) -> set[str]:
+    """The rows of a section's charts that may be hidden: lines along an axis only where nothing else is drawn."""
     of_rows = [chart for chart in found if chart["kind"] != "scaling"] or found
-    drawn = {row for chart in of_rows if chart["columns"] for row in chart["columns"]["row"]}
+    return {row for chart in of_rows if chart["columns"] for row in chart["columns"]["row"]}
+
+
+def _drawn(name: str, title: str, found: Sequence[charts.Chart]) -> dict[str, Any]:
+    """The charts of one section."""
     return {
         "id": name,
         "name": title,
-        "toggles": [style for label, style in styles.items() if label in drawn],
         "charts": [
             {**chart, "id": f"{name}c{position}", "example": name, "alternative": charts.alternative(chart)}
             for position, chart in enumerate(found)

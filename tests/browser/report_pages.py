@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fake_runs import learning, plan, write_events
-from playwright.sync_api import Browser, BrowserContext, Dialog, Page
+from playwright.sync_api import Browser, BrowserContext, Dialog, Locator, Page, expect
 
 from kbench import store
 from kbench.analysis.rows import summarised
@@ -61,9 +61,37 @@ def draw_all(page: Page) -> int:
     """Have all charts drawn, as before printing; returns by how many pixels that makes the page longer."""
     height = "document.documentElement.scrollHeight"
     before: int = page.evaluate(height)
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.evaluate("['beforeprint', 'afterprint'].forEach((one) => dispatchEvent(new Event(one)))")
     page.wait_for_function("!document.querySelector('figure[data-chart]:not([data-drawn])')")
     return page.evaluate(height) - before  # type: ignore[no-any-return]
+
+
+def section(page: Page, example: str) -> Locator:
+    return page.locator("section.example").filter(has=page.get_by_role("heading", name=example, exact=True))
+
+
+def chart(page: Page, example: str, title: str) -> Locator:
+    """The chart, once it has come into view and is drawn."""
+    figure = section(page, example).locator("figure").filter(has=page.locator("figcaption", has_text=title))
+    figure.scroll_into_view_if_needed()
+    expect(figure).to_have_attribute("data-drawn", "")
+    return figure
+
+
+def points(figure: Locator) -> Locator:
+    return figure.locator("g.mark-symbol path")
+
+
+def tooltip(page: Page, mark: Locator) -> dict[str, str]:
+    """What is told under the pointer, once it stands on the mark."""
+    mark.scroll_into_view_if_needed()
+    box = mark.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    shown = page.locator("#vg-tooltip-element.visible")
+    expect(shown).to_be_visible()
+    lines = [line.split("\t") for line in shown.locator("tr").all_inner_texts()]
+    return {name.strip().rstrip(":"): value.strip() for name, value in lines}
 
 
 class Opener:
