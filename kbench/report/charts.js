@@ -13,13 +13,13 @@ const kbenchCharts = (() => {
     },
   };
   // The light scheme of Paul Tol: told apart by colour-blind people, and unlike the colours of the backends.
+  // How the name of a part begins, in the order of the bars; the last is any other, so that no part is left out.
   const PHASES = [
     ["import", "#77aadd"], ["data", "#ffaabb"], ["build", "#eedd88"], ["first prediction", "#aaaa00"], ["first step", "#ee8866"],
-    ["rest of first epoch", "#bbcc33"], ["first epoch", "#bbcc33"], ["rest of first pass", "#bbcc33"],
-    ["first pass", "#bbcc33"], ["steady epochs", "#44bb99"], ["steady passes", "#44bb99"],
-    ["evaluation", "#99ddff"], ["other", "#bbbbbb"],
+    ["first", "#bbcc33"], ["rest of first", "#bbcc33"], ["steady", "#44bb99"], ["evaluation", "#99ddff"], ["", "#bbbbbb"],
   ];
-  const MEMORY = [["after import", "#77aadd"], ["more, at its peak", "#ee8866"]];
+  const MEMORY = [["after import", "#77aadd"], ["", "#ee8866"]];
+  const PALETTES = { phases: ["phase", PHASES], memory: ["part", MEMORY] };
   const HEIGHT = 200; // of what lines are drawn in
   const BAR = { phases: 22, memory: 22, times: 22 }; // height of a row
   const MARKED = 30; // points a line, up to which each has a marker
@@ -30,6 +30,15 @@ const kbenchCharts = (() => {
   function rows(columns) {
     const names = Object.keys(columns);
     return columns[names[0]].map((_, i) => Object.fromEntries(names.map((name) => [name, columns[name][i]])));
+  }
+
+  // Name and colour of the parts of a chart's bars.
+  function parts(chart) {
+    if (!(chart.kind in PALETTES)) return [];
+    const [part, palette] = PALETTES[chart.kind];
+    const place = (name) => palette.findIndex(([start]) => name.startsWith(start));
+    const names = [...new Set(chart.columns[part])].sort((a, b) => place(a) - place(b));
+    return names.map((name) => [name, palette[place(name)][1]]);
   }
 
   function base(values, hidden, layers) {
@@ -137,10 +146,9 @@ const kbenchCharts = (() => {
   }
 
   // Horizontal bars, stacked; rows in the table's order.
-  function stacked(chart, hidden, part, amount, title, palette) {
+  function stacked(chart, hidden, part, amount, title) {
     const values = rows(chart.columns);
-    const present = new Set(values.map((value) => value[part]));
-    const used = palette.filter(([name]) => present.has(name));
+    const used = parts(chart);
     for (const value of values) value.order = used.findIndex(([name]) => name === value[part]);
     return base(values, hidden, {
       height: { step: BAR[chart.kind] },
@@ -196,20 +204,15 @@ const kbenchCharts = (() => {
       case "curve": return curve(chart, styles, hidden);
       case "scaling": return scaling(chart, styles, hidden);
       case "profile": return profile(chart, styles, hidden);
-      case "phases": return stacked(chart, hidden, "phase", "seconds", "seconds", PHASES);
-      case "memory": return stacked(chart, hidden, "part", "mib", "MiB", MEMORY);
+      case "phases": return stacked(chart, hidden, "phase", "seconds", "seconds");
+      case "memory": return stacked(chart, hidden, "part", "mib", "MiB");
       default: throw new Error(`no chart of the kind ${chart.kind}`);
     }
   }
 
-  const PALETTES = { phases: ["phase", PHASES], memory: ["part", MEMORY] };
   return {
     rows,
-    // Name and colour of the parts of a chart's bars, for a legend that breaks into lines.
-    legend(chart) {
-      const [part, palette] = PALETTES[chart.kind] ?? [null, []];
-      return palette.filter(([name]) => chart.columns[part].includes(name));
-    },
+    legend: parts, // which breaks into lines, as Vega's own does not
     // About how high a chart is, with 45 pixels for the axis below it.
     height: (chart) => 45 + (chart.kind in BAR ? BAR[chart.kind] * new Set(chart.columns.row).size : HEIGHT),
     specification: (chart, styles, hidden) => ({ ...drawn(chart, styles, hidden), description: chart.alternative }),

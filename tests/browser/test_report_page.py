@@ -124,6 +124,21 @@ def test_tooltips_give_the_values_of_the_csv(opened: Opener, reference: Path, ax
         assert float(told["training time (s)"]) == pytest.approx(row.passed, rel=1e-3)
 
 
+def test_each_bar_of_where_the_time_went_starts_at_zero_and_every_part_has_a_colour(
+    opened: Opener, reference: Path
+) -> None:
+    figure = chart(opened(reference), "mnist_mlp", "where the time went")
+    bars = figure.locator("g.mark-rect.role-mark path").all()
+    starts: dict[int, float] = {}
+    for box in filter(None, [bar.bounding_box() for bar in bars]):
+        line = round(box["y"])
+        starts[line] = min(starts.get(line, box["x"]), box["x"])
+    assert len(starts) == 8 and max(starts.values()) - min(starts.values()) < 2
+    parts = figure.locator(".legend li").all_inner_texts()
+    assert "first prediction, step on trial" in parts
+    assert len({bar.get_attribute("fill") for bar in bars}) == len(parts)
+
+
 def test_the_values_stand_in_a_table_for_those_who_do_not_point(opened: Opener, reference: Path) -> None:
     page = opened(reference)
     rows = means("imdb_gru")
