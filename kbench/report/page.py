@@ -7,6 +7,7 @@ import functools
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from kbench.analysis.overall import profiles
 from kbench.analysis.ratios import without_fastest
 from kbench.analysis.shown_ratios import shown_ratio, sure_ratio
 from kbench.analysis.shown_ratios import words as matrix_words
-from kbench.axes import Point
+from kbench.axes import AXES, Point
 from kbench.comparison.scaling import Lines, within
 from kbench.plots.overview import scale
 from kbench.plots.performance_profile import in_words as profile_in_words
@@ -31,7 +32,7 @@ from kbench.report import charts, colors, learning_text, published_tables
 from kbench.summary import Summary
 from kbench.tables import configuration, keras_cost, overall, suites
 from kbench.tables.answers import headline
-from kbench.tables.content import by_example, of_table, remarks_once, table
+from kbench.tables.content import Table, by_example, of_table, remarks_once, table
 from kbench.tables.page import Run, versions
 from kbench.text import plain
 from kbench.values import NOT_COMPARED, OK, Measured
@@ -148,7 +149,7 @@ def _run(
     groups = by_example(run.summaries)
     printed = {one.example: one for one in run.accuracies}
     # Each with footnotes of its own: a reader may go to a section by a link.
-    contents = remarks_once(table(rows, again=run.again) for rows in groups)
+    contents = map(_answer_first, remarks_once(table(rows, again=run.again) for rows in groups))
     examples = [
         {
             **_drawn(
@@ -200,6 +201,29 @@ def _run(
         "versions": versions(run.summaries, run.backends),
         "failures": [(one, Markup("\n").join(map(plain, one.outcome.last_lines))) for one in run.failures],
     }
+
+
+_RATIOS = ("times slower", "x baseline", "verdict")
+_OF_ROWS = frozenset(axis.title for axis in AXES)
+
+
+def _answer_first(content: Table) -> Table:
+    """The backend, how many times slower, the verdict and the time lead, as a phone shows only the first columns;
+    behind them other numbers, then words. What tells two rows of a backend apart stays beside it.
+    """
+    twice = len({row[0] for row in content.rows}) < len(content.rows)
+
+    def place(column: str) -> int:
+        if column == content.columns[0] or (twice and column in _OF_ROWS):
+            return 0
+        return 1 if column in _RATIOS else 3 if column in content.text_columns else 2
+
+    order = sorted(range(len(content.columns)), key=lambda number: place(content.columns[number]))
+    return replace(
+        content,
+        columns=tuple(content.columns[number] for number in order),
+        rows=tuple(tuple(row[number] for number in order) for row in content.rows),
+    )
 
 
 def _along(found: Iterable[Lines], chosen: Mapping[Key, RowStyle]) -> list[charts.Chart]:

@@ -49,6 +49,17 @@ def test_a_phone_scrolls_tables_and_not_the_page(opened: Opener, reference: Path
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+def test_a_phone_shows_first_how_many_times_slower_and_its_rows_are_one_line_high(
+    opened: Opener, reference: Path
+) -> None:
+    page = opened(reference, **PHONE)
+    table = section(page, "mnist_cnn").locator("table.sortable")
+    heads = [text.strip() for text in table.locator("thead th").all_inner_texts()]
+    assert heads[:4] == ["backend", "times slower", "verdict", "s/epoch"]
+    boxes = [one.bounding_box() for one in table.locator("tr").all()]
+    assert max(box["height"] for box in boxes if box) < 40
+
+
 def test_dark_and_light_have_the_colours_of_the_backends_files(opened: Opener, reference: Path) -> None:
     known = backends.load_all(paths.project_folder("backends"))
     page = opened(reference)

@@ -207,7 +207,7 @@ def test_each_table_can_be_taken_along_as_it_stands(opened: Opener, reference: P
     of_example.get_by_role("button", name="Copy as Markdown").click()
     expect(of_example.get_by_role("status")).to_have_text("Copied")
     lines = page.evaluate("navigator.clipboard.readText()").splitlines()
-    assert lines[0].startswith("| backend | channels | s/epoch |") and set(lines[1]) <= set("| -:")
+    assert lines[0].startswith("| backend | times slower | verdict | s/epoch |") and set(lines[1]) <= set("| -:")
     assert [line.split(" | ")[0].removeprefix("| ") for line in lines[2:]] == shown
     with page.expect_download() as downloading:
         of_example.get_by_role("button", name="Save as CSV").click()

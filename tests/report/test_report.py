@@ -328,6 +328,16 @@ def test_what_could_not_be_compared_has_no_colour_in_the_matrix_and_stands_in_th
     assert 'class="headline">mnist_cnn could not be compared: one epoch each is too few' in page
 
 
+def test_what_tells_two_rows_of_a_backend_apart_stands_beside_it() -> None:
+    def heads(*layouts: tuple[str, str]) -> list[str]:
+        rows = [measured(cell(backend=name, image_data_format=layout), 1.0, 1.0) for name, layout in layouts]
+        return re.findall(r'<button type="button">([^<]*)</button></th>', page_of(rows))[:3]
+
+    first, last = "channels_first", "channels_last"
+    assert heads(("a/b", first), ("keras3/jax", last)) == ["backend", "times slower", "s/epoch"]
+    assert heads(("a/b", first), ("a/b", last)) == ["backend", "channels", "times slower"]
+
+
 def test_a_command_is_code_and_its_text_is_still_only_text() -> None:
     page = page_of([measured(cell(), 1.0, 1.0)], remarks=("End them, then `kbench resume '<b>'`.",))
     assert "End them, then <code>kbench resume &#39;&lt;b&gt;&#39;</code>." in page
