@@ -26,6 +26,12 @@ const kbenchCharts = (() => {
   const number = (field, more) => ({ field, type: "quantitative", ...more });
   const row = { field: "row", type: "nominal", title: "backend" };
 
+  // Labels of an axis as people write times: all in ms where the longest is below a second. Some are left empty.
+  function duration(longest) {
+    const shown = longest < 1 ? "format(datum.value * 1000, ',~r') + ' ms'" : "format(datum.value, ',~r') + ' s'";
+    return { labelOverlap: true, labelSeparation: 8, labelExpr: `datum.label === '' ? '' : datum.value === 0 ? '0' : ${shown}` };
+  }
+
   // Columns to rows; null stands for a number that is not finite.
   function rows(columns) {
     const names = Object.keys(columns);
@@ -89,9 +95,9 @@ const kbenchCharts = (() => {
     }
     const x = chart.x === "epoch"
       ? number("epoch", { axis: { tickMinStep: 1, format: "d" }, scale: { zero: false, nice: false, padding: 12 } })
-      : number("seconds", { title: chart.log ? "training time (s, logarithmic)" : "training time (s)",
-          scale: chart.log ? { type: "log", nice: false, padding: 12 } : { zero: true }, axis: { tickCount: 6, format: ",.3~r" } });
-    const y = number("value", { title: chart.metric, scale: { zero: false }, axis: { tickCount: 6 } });
+      : number("seconds", { title: chart.log ? "training time (logarithmic)" : "training time",
+          scale: chart.log ? { type: "log", nice: false, padding: 12 } : { zero: true }, axis: { tickCount: 6, ...duration(Math.max(...chart.columns.seconds)) } });
+    const y = number("value", { title: null, scale: { zero: false }, axis: { tickCount: 6 } });
     const band = { mark: { type: "area", opacity: 0.16, line: false }, encoding: { y: number("low"), y2: { field: "high" } } };
     const printed = chart.published === undefined ? [] : [
       { data: { values: [{ low: chart.ends[0], high: chart.ends[1] }] }, mark: { type: "rect", opacity: 0.15, tooltip: false },
@@ -115,7 +121,7 @@ const kbenchCharts = (() => {
       axis: { values: measured, format: ",", labelOverlap: true, labelSeparation: 6, grid: false } });
     // Very long intervals are cut off at `ends`.
     const scale = { type: "log", nice: false, ...(chart.ends ? { domain: chart.ends } : { padding: 10 }) };
-    const y = number(chart.field, { title: chart.y, scale, axis: { tickCount: 4, format: "~s" } });
+    const y = number(chart.field, { title: chart.y, scale, axis: { tickCount: 4, format: ",~r" } });
     const ideal = {
       data: { values: rows(chart.ideal) },
       mark: { type: "line", strokeWidth: 1, tooltip: false },
@@ -146,7 +152,7 @@ const kbenchCharts = (() => {
   }
 
   // Horizontal bars, stacked; rows in the table's order.
-  function stacked(chart, hidden, part, amount, title) {
+  function stacked(chart, hidden, part, amount, title, axis) {
     const values = rows(chart.columns);
     const used = parts(chart);
     for (const value of values) value.order = used.findIndex(([name]) => name === value[part]);
@@ -156,7 +162,7 @@ const kbenchCharts = (() => {
       encoding: {
         y: { ...row, sort: [...new Set(values.map((value) => value.row))], title: null,
           axis: { labelColor: "var(--ink)", labelLimit: 170, ticks: false, domain: false } },
-        x: number(amount, { title, axis: { tickCount: 6, format: ",.3~r" } }),
+        x: number(amount, { axis: { title: null, tickCount: 5, ...axis } }),
         color: { field: part, type: "nominal", scale: { domain: used.map(([name]) => name), range: used.map(([, color]) => color) }, legend: null },
         order: number("order"),
         tooltip: [row, { field: part, type: "nominal", title: part }, number(amount, { title, format: ",.4" })],
@@ -171,7 +177,7 @@ const kbenchCharts = (() => {
     for (const value of values) value.shown = value.high === null ? null : Math.min(value.high, end);
     const used = styles.filter((style) => chart.columns.row.includes(style.label));
     const scale = chart.longest ? { domain: [0, chart.longest], nice: false } : { zero: true };
-    const x = number("seconds", { title: chart.x, scale, axis: { tickCount: 6, format: ",~r" } });
+    const x = number("seconds", { title: null, scale, axis: { tickCount: 5, ...duration(Math.max(...chart.columns.seconds)) } });
     const known = values.some((value) => value.low !== null);
     const tooltip = [
       row, number("seconds", { title: chart.x, format: ",.4" }),
@@ -198,14 +204,21 @@ const kbenchCharts = (() => {
     });
   }
 
+  // Seconds of the longest bar.
+  function longest(chart) {
+    const whole = {};
+    for (const value of rows(chart.columns)) whole[value.row] = (whole[value.row] ?? 0) + value.seconds;
+    return Math.max(...Object.values(whole));
+  }
+
   function drawn(chart, styles, hidden) {
     switch (chart.kind) {
       case "times": return times(chart, styles, hidden);
       case "curve": return curve(chart, styles, hidden);
       case "scaling": return scaling(chart, styles, hidden);
       case "profile": return profile(chart, styles, hidden);
-      case "phases": return stacked(chart, hidden, "phase", "seconds", "seconds");
-      case "memory": return stacked(chart, hidden, "part", "mib", "MiB");
+      case "phases": return stacked(chart, hidden, "phase", "seconds", "seconds", duration(longest(chart)));
+      case "memory": return stacked(chart, hidden, "part", "mib", "MiB", { title: "MiB", format: ",~r" });
       default: throw new Error(`no chart of the kind ${chart.kind}`);
     }
   }
@@ -213,8 +226,8 @@ const kbenchCharts = (() => {
   return {
     rows,
     legend: parts, // which breaks into lines, as Vega's own does not
-    // About how high a chart is, with 45 pixels for the axis below it.
-    height: (chart) => 45 + (chart.kind in BAR ? BAR[chart.kind] * new Set(chart.columns.row).size : HEIGHT),
+    // About how high a chart is, with the axis below it, which has no title where its labels have a unit.
+    height: (chart) => (["times", "phases"].includes(chart.kind) ? 28 : 45) + (chart.kind in BAR ? BAR[chart.kind] * new Set(chart.columns.row).size : HEIGHT),
     specification: (chart, styles, hidden) => ({ ...drawn(chart, styles, hidden), description: chart.alternative }),
   };
 })();

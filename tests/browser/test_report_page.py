@@ -139,6 +139,19 @@ def test_each_bar_of_where_the_time_went_starts_at_zero_and_every_part_has_a_col
     assert len({bar.get_attribute("fill") for bar in bars}) == len(parts)
 
 
+def test_axes_of_time_are_in_s_or_ms_as_people_write_them(opened: Opener, tmp_path: Path, reference: Path) -> None:
+    def labels(page: Page, title: str) -> list[str]:
+        found = chart(page, "mnist_mlp", title).locator("g.role-axis-label text").all_text_contents()
+        return [one for one in found if one and one[0].isdigit()]
+
+    page = opened(reference)
+    assert labels(page, "seconds per epoch") == ["0", "0.5 s", "1 s", "1.5 s"]
+    assert labels(page, "where the time went") == ["0", "5 s", "10 s", "15 s"]
+    assert "12 s" in labels(page, "against seconds")
+    cells = [cell(example="mnist_mlp", backend=name) for name in ("keras2/cntk", "keras3/jax")]
+    assert {"0", "200 ms", "600 ms"} <= set(labels(opened(fake_page(tmp_path, cells)), "seconds per epoch"))
+
+
 def test_the_values_stand_in_a_table_for_those_who_do_not_point(opened: Opener, reference: Path) -> None:
     page = opened(reference)
     rows = means("imdb_gru")
