@@ -91,5 +91,8 @@ def test_printing_draws_all_charts_on_light_paper(opened: Opener, reference: Pat
     assert folded.count() == before > 5
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    page.set_viewport_size({"width": 690, "height": 1000})  # A4 within its margins
+    tables = page.locator("section.example table.sortable")
+    assert all(box["x"] + box["width"] <= 690 for one in tables.all() if (box := one.bounding_box()))
     assert not page.locator(".toggles button").first.is_visible()
     assert page.locator(".toggles .swatch").first.is_visible()

@@ -42,6 +42,12 @@ def test_the_reference_page_loads_nothing_says_nothing_and_draws_every_chart(ope
     assert page.locator(".headline").inner_text().startswith("Take ")
 
 
+def test_all_charts_are_drawn_without_scrolling_while_nothing_else_is_done(opened: Opener, reference: Path) -> None:
+    page = opened(reference)
+    expect(page.locator("figure[data-chart]:not([data-drawn])")).to_have_count(0, timeout=30_000)
+    assert page.evaluate("scrollY") == 0
+
+
 def test_the_page_may_reach_nothing_even_if_it_wanted_to(opened: Opener, reference: Path) -> None:
     page = opened(reference)
     blocked = page.evaluate(
