@@ -330,7 +330,7 @@ def test_of_a_program_that_trains_nothing_each_line_that_runs_a_model_is_compare
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--script", "gone.py"), "There is no script gone.py."),
+        (("--script", "gone.py"), "There is no script gone.py in "),
         (("--script", "my_example.py", "--examples", "my_example.py"), "--examples and --script: give one"),
         (("--script", "my_example.py", "--form", "right"), "A script runs as it is: --form right"),
         (("--script", "my_example.py", "--batch-size", "4"), "A script runs as it is: --form right and --batch-size"),

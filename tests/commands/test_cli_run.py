@@ -364,7 +364,7 @@ def only_of(bench: Bench) -> object:
 def test_a_failed_cell_is_status_1_whoever_named_it(bench: Bench) -> None:
     bench.example("broken.py", EXAMPLE + "\nimport no_such_module\n")
     assert bench.measure(backends="keras9", examples="broken.py").status == 1
-    reason = "broken.py raises on import: ModuleNotFoundError: No module named 'no_such_module'"
+    reason = "broken.py raises on import: line 27: ModuleNotFoundError: No module named 'no_such_module'"
     assert bench.fates() == {"broken": ("failed", reason)}
 
 

@@ -139,7 +139,8 @@ def test_it_stands_above_its_table_wherever_that_is_shown() -> None:
     cells = [measured(cell(backend=name), 9.0, seconds, seconds) for name, seconds in (("a/x", 2.0), ("a/y", 3.0))]
     rows = summarise(cells)
     page = html([Run("mine", "2026", "", {}, {}, {}, rows, cells)])
-    assert page.index(f"<li>{answer(rows)}</li>") < page.index('<section class="example"')
+    section = page[page.index('<section class="example"') :]
+    assert section.index(answer(rows)) < section.index("<table")
 
 
 def test_what_several_tables_have_to_note_is_noted_below_the_first_of_them() -> None:
