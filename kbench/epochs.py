@@ -35,6 +35,8 @@ class Epoch(msgspec.Struct, frozen=True, gc=False, tag_field="event", tag="epoch
     val_loss: float | None = None
     val_accuracy: float | None = None
     evaluation_seconds: Seconds | None = None
+    callback_seconds: Seconds | None = None  # of a program's callbacks
+    callback_seconds_within: Seconds | None = None  # those of it that `seconds` holds, too: around batches
     teardown_seconds: Seconds | None = None  # from the end of the last batch until fit or predict returned
     step_seconds: tuple[Seconds, ...] = ()  # of each step, their sum is `seconds`; empty where they were not timed
     resident_mib: Mib | None = None  # what the process held when it was over

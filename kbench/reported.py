@@ -156,6 +156,9 @@ class Returned(Event, frozen=True, tag="returned"):
     inputs: Inputs | None = None
     outputs: tuple[Numbers, ...] = ()
     scales: Numbers = ()
+    shapes: tuple[Shape, ...] = ()  # of a row of each output
+    first_losses: Numbers = ()  # of the first steps of a line that trains
+    batch_seconds: Seconds | None = None  # to make a batch, where fit is given no arrays
     random: int | None = None  # whether its outputs differ from call to call; None if that is not known
     on_batch_seconds: Seconds | None = None  # of predict_on_batch with the same samples
     beside_fit: BesideFit | None = None  # of an evaluate that disagrees with the fit before it
@@ -208,9 +211,6 @@ class Parity(Event, frozen=True, tag="parity"):
     notes: tuple[str, ...] | None = None
     described: dict[str, Any] | None = None  # see `told`
     refused: str | None = None
-
-
-# Of what is looked into.
 
 
 class PartOfStep(msgspec.Struct, frozen=True):

@@ -149,7 +149,14 @@ class Summary:
     score: BesideBest | None = field(default=None, metadata=column())  # where it was trained with several seeds
     # seconds of its second and its last epoch or call, where each takes longer than those before; (): they do not
     time_growth: tuple[float, ...] | None = field(default=None, metadata=column())
+    # of callback_seconds: in no epoch's time
+    outside_callback_seconds: float | None = field(default=None, metadata=column())
+    first_losses: tuple[float, ...] = field(default=(), metadata=column())  # of a line that trains step by step
+    compiled_again: int = field(default=0, metadata=column())  # by its epochs or calls after the first
     short_processes: int = 0  # beside its repeats: they only timed some steps
+    # of a program's fit, an epoch each: in its callbacks, and to make its batches alone, measured after its end
+    callback_seconds: float | None = None
+    batch_making_seconds: float | None = None
     # No columns.
     ratios: Mapping[str, Ratio] = field(default_factory=dict, metadata=column())  # by kind
     # of its cells; they follow as columns

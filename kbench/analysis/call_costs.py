@@ -130,6 +130,7 @@ def _epoch(position: int, calls: Sequence[Call], by_steps: bool) -> Epoch:
     last = calls[-1].epochs[-1] if calls[-1].epochs else Epoch(position, 0.0, 0)
     count = number(calls)
     samples = sum(epoch.samples * one.count for one in calls for epoch in one.epochs)
+    counted = [epoch.compilations for one in calls for epoch in one.epochs if epoch.compilations is not None]
     steps, rounds = (_steps if by_steps else _calls)(calls)
     return Epoch(
         epoch=position,
@@ -140,6 +141,7 @@ def _epoch(position: int, calls: Sequence[Call], by_steps: bool) -> Epoch:
         val_loss=last.val_loss,
         val_accuracy=last.val_accuracy,
         evaluation_seconds=last.evaluation_seconds,
+        compilations=sum(counted) if counted else None,
         metrics=last.metrics,
         step_seconds=steps,
         rounds=rounds,

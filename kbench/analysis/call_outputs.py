@@ -136,11 +136,19 @@ def _how(one: _Call, other: _Call) -> tuple[()] | tuple[str, str] | None:
 
 def _differ(does: str, one: _Call, other: _Call) -> tuple[()] | tuple[str, str]:
     scores = _scores(one.told, other.told)
+    own, others = one.told.shapes, other.told.shapes
+    if own and others and own != others:
+        return does, f"outputs of shape {_shapes(own)} instead of {_shapes(others)}"
     if one.outputs is None or other.outputs is None:
         return (does, scores) if scores else ()
     if not first_outputs.same(one.outputs, other.outputs):
         return does, scores or f"outputs {_by(one, other)}"
     return (EVALUATE, scores) if scores else ()
+
+
+def _shapes(shapes: Sequence[Sequence[int]]) -> str:
+    """With the batch axis first, whatever that is."""
+    return " and ".join(f"({', '.join(['n', *map(str, shape)])})" for shape in shapes)
 
 
 def _by(one: _Call, other: _Call) -> str:

@@ -13,6 +13,7 @@ from kbench.analysis import call_costs, call_outputs, memory_growth
 from kbench.analysis.call_costs import Call
 from kbench.epochs import Epoch
 from kbench.reported import Described, Parity, told
+from kbench.text import listed
 from kbench.values import CALL, EPOCH, FAILED, OK, REST, RUN, SCRIPT, STEP, Measured
 
 WHOLE = "whole program"
@@ -44,6 +45,7 @@ def by_line(measured: Sequence[Measured], by_call: bool = True) -> list[Measured
     for one in measured:
         for part in _sites(one, often):
             found.setdefault(part.cell.example, []).append(part)
+    found = _one_loop(found)
     small = [name for name in found if not any(map(_matters, found[name]))]
     unlike = {cell.example for cell, _ in call_outputs.compare(part for name in small for part in found[name])}
     shown = [name for name in found if name in unlike or name not in small] or [*found]
@@ -57,6 +59,25 @@ def by_line(measured: Sequence[Measured], by_call: bool = True) -> list[Measured
         taken.setdefault(whole, []).append(part.facts.site_seconds or 0.0)
     outside = [rest for one in measured for rest in _outside(one, taken.get(one.cell.id, ()))]
     return [*parts, *outside, *map(_whole, measured)]
+
+
+def _one_loop(lines: dict[str, list[Measured]]) -> dict[str, list[Measured]]:
+    """The lines of programs whose only loop ends in another line on each backend are one line."""
+    loops: dict[str, list[str]] = {}
+    for name in lines:
+        if f"{SEPARATOR}{LOOP}" in name:
+            loops.setdefault(program_of(name), []).append(name)
+    for program, names in loops.items():
+        parts = [part for name in names for part in lines[name]]
+        cells = {replace(part.cell, example=program).id for part in parts}
+        if len(names) < 2 or len(cells) < len(parts):
+            continue
+        numbers = [name.rpartition(" ")[2] for name in names]
+        shown = f"{program}{SEPARATOR}{LOOP}lines {listed(sorted(numbers, key=int))}"
+        merged = [replace(part, cell=replace(part.cell, example=shown)) for part in parts]
+        lines = {shown if name == names[0] else name: lines[name] for name in lines if name not in names[1:]}
+        lines[shown] = merged
+    return lines
 
 
 def _often(measured: Sequence[Measured]) -> frozenset[str]:
@@ -144,7 +165,7 @@ def _sites(one: Measured, often: frozenset[str]) -> Iterable[Measured]:
                 "unit": STEP if name.startswith(LOOP) else CALL if by_call else EPOCH,
                 "call": one.facts.returned.get(name),
                 "site_seconds": _seconds(calls, epochs),
-                "losses": tuple((epoch.loss, epoch.val_loss) for epoch in epochs),
+                "losses": _losses(one, name, epochs),
                 **memory_growth.of_line(one, name, by_call),
                 **(call_costs.figures(calls) if calls else {}),
             },
@@ -158,6 +179,14 @@ def _sites(one: Measured, often: frozenset[str]) -> Iterable[Measured]:
             phases={},
             outcome=one.outcome if program and name == program.broken else ended,
         )
+
+
+def _losses(one: Measured, name: str, epochs: Sequence[Epoch]) -> tuple[tuple[float | None, float | None], ...]:
+    """In training and validation: of all epochs of a fit; of the first and last of other calls: not all are told."""
+    if is_fit(f"{SEPARATOR}{name}"):
+        return tuple((epoch.loss, epoch.val_loss) for epoch in epochs)
+    told = one.facts.returned.get(name)
+    return (*((loss, None) for loss in (told.first_losses if told else ())), (epochs[-1].loss, None))
 
 
 def _epochs(epochs: Sequence[Epoch]) -> list[Epoch]:

@@ -10,7 +10,16 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from kbench import axes
-from kbench.analysis import afterwards, call_outputs, final_scores, intervals, learning, roofline, spreads
+from kbench.analysis import (
+    afterwards,
+    call_outputs,
+    final_scores,
+    intervals,
+    learning,
+    line_figures,
+    roofline,
+    spreads,
+)
 from kbench.analysis.call_sites import by_line
 from kbench.analysis.ratios import verdict
 from kbench.analysis.roofline import Limits
@@ -44,7 +53,7 @@ def summarised(run: RunResults, baseline: str = "") -> Sequence[Summary]:
         asked if isinstance(asked, int | float) else PRECISION,
     )
     rows = call_outputs.noted(learning.noted(rows, measured), measured)
-    return afterwards.noted(final_scores.noted(rows, measured), measured)
+    return line_figures.noted(afterwards.noted(final_scores.noted(rows, measured), measured), measured)
 
 
 def priors(run: RunRecord) -> Priors | None:

@@ -8,7 +8,7 @@ from statistics import median
 
 LEAST = 6  # values: all larger than those before by chance in one of 720 orders
 PARTS = 3  # each grows by EVEN of its share
-EVEN = 0.5
+EVEN = 0.3
 LASTING = 0.65  # the last part grows so fast, compared with the first
 STEADY = 0.9  # of all pairs of values, how many have a larger later one
 MOST = 400  # that are compared

@@ -47,6 +47,8 @@ HEADINGS = {
     "compile (s)": "compile_seconds",
     "around (s)": "around_seconds",
     "validation (s)": "evaluation_seconds",
+    "callbacks (s)": "callback_seconds",
+    "data (s)": "batch_making_seconds",
     "total (s)": "total_seconds",
     **{axis.title: axis.name for axis in AXES if axis.number},
     "device": "device",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from kbench import axes
 from kbench.analysis.call_sites import program_of
@@ -12,7 +12,8 @@ from kbench.tables import scores
 from kbench.text import format_bound, listed, plain, significant
 from kbench.values import AS_FAST, FAILED, FASTER, NO_DIFFERENCE, SLOWER, TIMEOUT
 
-MUCH = 0.2  # of fit: validation that takes more is said
+MUCH = 0.2  # of fit: validation, callbacks and data that take more are said
+LOSSES_AGREE, FIRST_LOSS = 0.01, 1e-3  # relative: later losses that are as near as that, and the first one
 
 
 def asked(rows: Sequence[Summary]) -> list[str]:
@@ -22,7 +23,16 @@ def asked(rows: Sequence[Summary]) -> list[str]:
 
 def found(rows: Sequence[Summary]) -> list[str]:
     """What the rows show besides who is faster."""
-    return [*_of_validation(rows), *_of_sameness(rows), *_of_growth(rows), *_afterwards(rows)]
+    return [
+        *_of_validation(rows),
+        *_of_callbacks(rows),
+        *_of_data(rows),
+        *_of_first_losses(rows),
+        *_of_sameness(rows),
+        *_of_compilation(rows),
+        *_of_growth(rows),
+        *_afterwards(rows),
+    ]
 
 
 def failures(rows: Iterable[Summary]) -> list[str]:
@@ -56,24 +66,84 @@ def _changes(ratio: Ratio) -> str:
 
 def _of_validation(rows: Sequence[Summary]) -> list[str]:
     """That validation is much of a program's fit, which the times of its epochs do not hold."""
+    each = _of_fit(rows, lambda row: row.evaluation_seconds)
+    return [f"Validation, which is not in these times, takes {each}."] if each else []
+
+
+def _of_callbacks(rows: Sequence[Summary]) -> list[str]:
+    """That callbacks are much of a program's fit: of those around batches, the times of its epochs hold them."""
+    each = _of_fit([row for row in rows if not row.work.by_call], lambda row: row.callback_seconds)
+    return [f"Its callbacks take {each}."] if each else []
+
+
+def _of_fit(rows: Sequence[Summary], part: Callable[[Summary], float | None]) -> str:
+    """What share of fit it is on each backend, if it is much on any."""
     shares = [
-        (row.backend, row.evaluation_seconds / (row.evaluation_seconds + epoch))
+        (row.backend, seconds / (epoch + (row.evaluation_seconds or 0.0) + (row.outside_callback_seconds or 0.0)))
         for row in rows
-        if row.work.of_line and row.evaluation_seconds
-        if (epoch := row.steady_epoch_seconds if row.work.by_call else row.epoch_seconds)
+        if row.work.of_line and (seconds := part(row)) and (epoch := _epoch_seconds(row))
     ]
-    if not any(share > MUCH for _, share in shares):
+    much = any(share > MUCH for _, share in shares)
+    return ", ".join(f"{share:.0%} of fit on {name}" for name, share in shares) if much else ""
+
+
+def _epoch_seconds(row: Summary) -> float | None:
+    return row.steady_epoch_seconds if row.work.by_call else row.epoch_seconds
+
+
+def _of_data(rows: Sequence[Summary]) -> list[str]:
+    """That making its batches takes much of the time of an epoch, in which a backend may do it beside training."""
+    times = [
+        (row.backend, row.batch_making_seconds, epoch)
+        for row in rows
+        if row.batch_making_seconds and (epoch := _epoch_seconds(row))
+    ]
+    if not any(seconds > MUCH * epoch for _, seconds, epoch in times):
         return []
-    each = ", ".join(f"{share:.0%} of fit on {name}" for name, share in shares)
-    return [f"Validation, which is not in these times, takes {each}."]
+    each = ", ".join(f"{significant(own)} of an epoch's {significant(all_)} s on {name}" for name, own, all_ in times)
+    return [f"Making its batches, without training, takes {each}."]
+
+
+def _of_first_losses(rows: Sequence[Summary]) -> list[str]:
+    """Whether a line that trains step by step has the same first losses on all backends."""
+    known = [row for row in rows if row.first_losses]
+    steps = min((len(row.first_losses) for row in known), default=0)
+    if len(known) < 2 or not steps:
+        return []
+    apart = [_apart([row.first_losses[step] for row in known]) for step in range(steps)]
+    if not apart[0] <= FIRST_LOSS:
+        each = ", ".join(f"{row.first_losses[0]:.4g} on {row.backend}" for row in known)
+        return [f"The first loss is {each}: weights or data are not the same."]
+    unlike = next((step for step in range(steps) if not apart[step] <= LOSSES_AGREE), None)
+    if unlike is None:
+        return [f"The first {steps} losses agree, {_how_near(max(apart))}."]
+    each = ", ".join(f"{row.first_losses[unlike]:.4g} on {row.backend}" for row in known)
+    return [f"The first loss agrees, and that of step {unlike + 1} does not: {each}."]
+
+
+def _how_near(apart: float, of: str = "") -> str:
+    return f"to {apart:.0e}{of}" if apart else "to the last bit"
+
+
+def _apart(values: Sequence[float]) -> float:
+    if any(map(math.isnan, values)):
+        return 0.0 if all(map(math.isnan, values)) else math.inf
+    largest = max(map(abs, values))
+    return (max(values) - min(values)) / largest if largest else 0.0
+
+
+def _of_compilation(rows: Sequence[Summary]) -> list[str]:
+    """That calls compile again, as for each new shape; of fit, the explanation says it."""
+    rows = [row for row in rows if row.compiled_again and row.work.by_call]
+    again = [f"{row.compiled_again:,} times on {row.backend}" for row in rows]
+    return [f"Its calls after the first compile again {', '.join(again)}."] if again else []
 
 
 def _of_sameness(rows: Sequence[Summary]) -> list[str]:
     """Of a program's line: that its outputs agree, and that repeats of its training give the same losses."""
     said, alike = [], [row.outputs_apart for row in rows if row.outputs_apart is not None]
     if rows[0].work.of_line and len(alike) > 1 and not math.isnan(max(alike)):
-        how = f"to {max(alike):.0e} of the largest number" if max(alike) else "to the last bit"
-        said.append(f"Outputs agree, {how}.")
+        said.append(f"Outputs agree, {_how_near(max(alike), ' of the largest number')}.")
     repeated = [row for row in rows if row.deterministic is not None and row.work.of_line and row.seeds == 1]
     if repeated and all(row.deterministic for row in repeated):
         said.append(f"Repeats give the same losses on {listed([row.backend for row in repeated])}.")

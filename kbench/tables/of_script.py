@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from kbench.analysis import call_costs
@@ -10,6 +11,7 @@ from kbench.summary import Summary
 from kbench.text import plain, significant
 from kbench.values import OK
 
+SHOWN = 0.01  # of an epoch: callbacks that take more have a column
 Columns = dict[str, Callable[[Summary], str]]
 
 
@@ -54,6 +56,10 @@ def others(rows: Sequence[Summary]) -> Columns:
         columns["around (s)"] = lambda row: significant(row.around_seconds)
     if any(row.evaluation_seconds for row in rows):
         columns["validation (s)"] = lambda row: significant(row.evaluation_seconds)
+    if any((row.callback_seconds or 0.0) > SHOWN * (row.epoch_seconds or math.inf) for row in rows):
+        columns["callbacks (s)"] = lambda row: significant(row.callback_seconds)
+    if any(row.batch_making_seconds for row in rows):
+        columns["data (s)"] = lambda row: significant(row.batch_making_seconds)
     if any(row.total_seconds is not None for row in rows):
         columns["total (s)"] = lambda row: significant(row.total_seconds)
     return columns

@@ -252,3 +252,10 @@ def test_outputs_agree_only_where_all_were_compared_and_none_is_random() -> None
     drawn = call("keras2/tensorflow", returned(0.9, 0.1, random=1))
     assert apart(drawn, call("keras3/jax", returned(0.3, 0.1))) == [None, None]
     assert apart(one) == [None]
+
+
+def test_outputs_of_another_shape_are_told_by_their_shapes() -> None:
+    one, other = returned(0.5, 0.25, shapes=[[20, 20, 3]]), returned(0.5, 0.25, shapes=[[11, 11, 3]])
+    (found,) = said(call("keras2/tensorflow", one), call("keras2/cntk", other))
+    assert "outputs of shape (n, 11, 11, 3) instead of (n, 20, 20, 3)" in found
+    assert not said(call("keras2/tensorflow", one), call("keras2/cntk", one))

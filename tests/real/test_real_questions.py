@@ -319,3 +319,48 @@ def test_the_packages_are_named_for_which_importing_keras_takes_time(kbench: Kbe
     (one,) = [text for text in finished.output.split("\n\n") if text.startswith("Importing Keras on keras3/torch")]
     assert "torch " in one and " s: " in one
     assert "Importing Keras on keras2/theano" not in finished.output, "Python 3.6 cannot tell"
+
+
+REST = """
+import time
+class Slow(keras.callbacks.Callback):
+    def on_batch_end(self, batch, logs=None):
+        time.sleep(0.005)
+    def on_epoch_end(self, epoch, logs=None):
+        time.sleep(0.1)
+class Batches(keras.utils.Sequence):
+    def __len__(self):
+        return 10
+    def __getitem__(self, number):
+        time.sleep(0.02)
+        return x[number * 32:number * 32 + 32], y[number * 32:number * 32 + 32]
+slow = [Slow()]
+model.fit(x, y, epochs=3, verbose=0, callbacks=slow)  # callbacks
+assert "on_batch_end" not in vars(slow[0])
+fit = getattr(model, "fit_generator", model.fit)
+fit(Batches(), epochs=3, verbose=0)  # batches
+for _ in range(8):
+    model.train_on_batch(x[:32], y[:32])  # steps
+for number in range(12):
+    model.predict(x[:10 + number])  # sizes
+"""
+
+
+def test_what_callbacks_and_batches_take_of_a_fit_is_told(kbench: Kbench, tmp_path: Path) -> None:
+    seeded = "import numpy as np\nnp.random.seed(3)\n"
+    path = program(tmp_path, f"{seeded}{DATA}{DENSE}model.compile('sgd', 'mse')\n{REST}")
+    names = "keras2/tensorflow,keras3/jax,keras3/torch"
+    finished = kbench.script(path, names, "--init", "seeded")
+    assert finished.status == 0
+    found = rows(finished)
+    for name in names.split(","):
+        fit = found[f"fit, line {line_of(path, '# callbacks')}", name]
+        assert 0.15 <= (fit.callback_seconds or 0) <= 0.5 and 0.1 <= (fit.outside_callback_seconds or 0) <= 0.3
+        fit = found[f"fit, line {line_of(path, '# batches')}", name]
+        assert 0.2 <= (fit.batch_making_seconds or 0) <= 0.3, "of ten batches"
+        steps = found[f"train_on_batch, line {line_of(path, '# steps')}", name]
+        assert len(steps.first_losses) == 5 and steps.final_loss
+    of_steps = [row.first_losses for (line, _), row in found.items() if line.startswith("train_on_batch")]
+    assert all(other == pytest.approx(of_steps[0], rel=1e-3) for other in of_steps)
+    again = found[f"predict, line {line_of(path, '# sizes')}", "keras3/jax"].compiled_again
+    assert again >= 11, "once for each size"

@@ -89,3 +89,43 @@ def test_what_was_tried_out_is_told_once_for_all_backends_of_which_it_is_true() 
     ]
     told = [line(name, PREDICT, afterwards="accuracy is 0.5 here") for name in ("a/x", "a/y")]
     assert of_program.found(told) == ["On a/x and a/y, accuracy is 0.5 here."]
+
+
+def test_callbacks_and_data_that_are_much_of_fit_are_told() -> None:
+    slow = line("a/x", callback_seconds=1.2, outside_callback_seconds=1.0, batch_making_seconds=0.9)
+    other = line("a/y", callback_seconds=0.1, outside_callback_seconds=0.0, batch_making_seconds=0.9)
+    assert slow.epoch_seconds == 1.5
+    assert of_program.found([slow, other]) == [
+        "Its callbacks take 48% of fit on a/x, 7% of fit on a/y.",
+        "Making its batches, without training, takes 0.900 of an epoch's 1.50 s on a/x, 0.900 of an epoch's 1.50 s "
+        "on a/y.",
+    ]
+    assert of_program.found([other, line("a/z", batch_making_seconds=0.1)])[0].startswith("Making its batches")
+    assert of_program.found([line("a/x", batch_making_seconds=0.1, callback_seconds=0.1)]) == []
+
+
+def test_validation_is_a_share_of_fit_with_its_callbacks() -> None:
+    row = line("a/x", evaluation_seconds=1.5, callback_seconds=3.0, outside_callback_seconds=3.0)
+    assert of_program.found([row])[0] == "Validation, which is not in these times, takes 25% of fit on a/x."
+
+
+@pytest.mark.parametrize(
+    ("losses", "told"),
+    [
+        ((2.0, 1.5, 1.0), "The first 3 losses agree, to the last bit."),
+        ((2.0, 1.5003, 1.0), "The first 3 losses agree, to 2e-04."),
+        ((2.0, 1.6, 1.0), "The first loss agrees, and that of step 2 does not: 1.5 on a/x, 1.6 on a/y."),
+        ((2.1, 1.5, 1.0), "The first loss is 2 on a/x, 2.1 on a/y: weights or data are not the same."),
+        ((float("nan"),), "The first loss is 2 on a/x, nan on a/y: weights or data are not the same."),
+    ],
+)
+def test_first_losses_of_a_loop_are_compared(losses: tuple[float, ...], told: str) -> None:
+    loop = "train.py: loop, line 9"
+    rows = [line("a/x", loop, first_losses=(2.0, 1.5, 1.0)), line("a/y", loop, first_losses=losses)]
+    assert of_program.found(rows) == [told]
+    assert of_program.found(rows[:1]) == []
+
+
+def test_calls_that_compile_again_are_told() -> None:
+    rows = [line("a/x", PREDICT, compiled_again=29), line("a/y", PREDICT)]
+    assert of_program.found(rows) == ["Its calls after the first compile again 29 times on a/x."]

@@ -48,6 +48,7 @@ EVENTS = {
         "epoch": "integer", "seconds": "number", "samples": "integer",
         "loss": "number?", "accuracy": "number?", "val_loss": "number?", "val_accuracy": "number?",
         "metrics": "object?", "evaluation_seconds": "number?", "teardown_seconds": "number?",
+        "callback_seconds": "number?", "callback_seconds_within": "number?",
         "step_seconds": "list?", "rounds": "list?", "resident_mib": "number?", "tokens": "integer?",
         "first_token_seconds": "number?",
         "site": "text?", "first": "integer?", "calls": "integer?", "compilations": "integer?",
@@ -68,7 +69,8 @@ EVENTS = {
     "returned": {
         "site": "text", "trained": "integer?", "weights": "list?", "scores": "object?", "inputs": "object?",
         "outputs": "list?", "scales": "list?", "norms": "list?", "random": "integer?",
-        "on_batch_seconds": "number?", "beside_fit": "object?",
+        "on_batch_seconds": "number?", "beside_fit": "object?", "shapes": "list?", "first_losses": "list?",
+        "batch_seconds": "number?",
     },
     "program": {"seconds": "number", "exit_status": "integer", "keras": "integer", "broken": "text"},
     "parity": {

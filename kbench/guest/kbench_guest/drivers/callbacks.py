@@ -1,11 +1,10 @@
 """The callbacks of an example, to which a training of epoch after epoch is one training."""
 
-import functools
-import time
-from typing import Any, Callable, Dict, Iterable, Optional, Type
+from typing import Any, Dict, Iterable, Optional
+
+from kbench_guest.callback_time import BatchHooks
 
 HOOKS = ("on_train_begin", "on_train_end", "on_epoch_begin", "on_epoch_end")
-HOOKS_OF_BATCHES = ("on_batch_begin", "on_batch_end", "on_train_batch_begin", "on_train_batch_end")
 
 
 class Callbacks:
@@ -17,32 +16,15 @@ class Callbacks:
     def __init__(self, made: Iterable[Any], model: Any) -> None:
         self.made = list(made)
         self._model = model
-        self._seconds = 0.0
         self._hooks = [{name: getattr(callback, name) for name in HOOKS} for callback in self.made]
         for callback in self.made:
             for name in HOOKS:
                 setattr(callback, name, _nothing)
-            for name in HOOKS_OF_BATCHES:
-                # Keras does not call those that nobody overrides.
-                own = getattr(type(callback), name, None)
-                if name in vars(callback) or own not in (None, getattr(_base(type(callback)), name, None)):
-                    setattr(callback, name, self._timed(getattr(callback, name)))
-
-    def _timed(self, hook: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(hook)
-        def timed(*args: Any, **kwargs: Any) -> Any:
-            start = time.perf_counter()
-            try:
-                return hook(*args, **kwargs)
-            finally:
-                self._seconds += time.perf_counter() - start
-
-        return timed
+        self._around_batches = BatchHooks(self.made)
 
     def taken(self) -> Optional[float]:
         """Seconds that they took around the batches of the epoch that is over; None if they do nothing there."""
-        seconds, self._seconds = self._seconds, 0.0
-        return seconds or None
+        return self._around_batches.taken() or None
 
     def _call(self, name: str, *args: Any) -> None:
         for callback, hooks in zip(self.made, self._hooks):
@@ -65,11 +47,6 @@ class Callbacks:
         if stops:
             self._call("on_train_end", logs)
         return stops
-
-
-def _base(kind: Type[Any]) -> Type[Any]:
-    """The class of callbacks that all others are made of."""
-    return next((base for base in kind.__mro__ if base.__name__ == "Callback"), object)
 
 
 def _nothing(*args: Any, **kwargs: Any) -> None:

@@ -82,6 +82,12 @@ def training(given: Dict[str, Any], hashed: bool) -> Dict[str, Any]:
     return found
 
 
+def feeds(given: Dict[str, Any]) -> Any:
+    """What gives fit its batches, if that is no array."""
+    x = given.get("x", given.get("generator"))
+    return None if rows(x) else x
+
+
 def count_samples(given: Dict[str, Any], facts: Dict[str, Any]) -> None:
     """Add the number of samples in a generator's first batch to `facts`, unless that is known."""
     for name in ("x", "generator"):

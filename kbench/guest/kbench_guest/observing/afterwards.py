@@ -1,7 +1,9 @@
-"""What is tried out when the program has ended: whether the mode is why fit and evaluate disagree, and what a loop of
-small predictions takes by predict_on_batch. Models may change by it, and the program sees nothing of that.
+"""What is tried out when the program has ended: whether the mode is why fit and evaluate disagree, what a loop of
+small predictions takes by predict_on_batch, and what a fit's batches take to make. Models may change by it, and the
+program sees nothing of that.
 """
 
+import contextlib
 import time
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
@@ -21,6 +23,7 @@ MOST_BATCHES = 32
 MODES = ("BatchNorm", "Dropout", "Noise")  # in the names of layers that compute something else in training
 SMALL, MANY = 32, 20  # samples of a prediction, and calls, from which on predict_on_batch is tried
 TRIES = 10
+LONGEST = 2.0  # seconds of making batches
 
 
 class Afterwards:
@@ -34,10 +37,13 @@ class Afterwards:
         self._evaluated: Dict[str, Tuple[Any, ...]] = {}  # site: what disagrees there
         self._predicted: Dict[str, Tuple[Any, Any]] = {}  # site: (model, its first samples)
         self._shapes: Dict[str, Tuple[int, ...]] = {}  # site: of the last samples
+        self._feeds: Dict[str, Any] = {}  # site: what gives its batches
 
-    def fit_ended(self, site: str, model: Any, given: Dict[str, Any], history: Any) -> None:
-        """A fit has returned; given: its arguments by their names."""
+    def fit_ended(self, site: str, model: Any, given: Dict[str, Any], history: Any, feeds: Any) -> None:
+        """A fit has returned. given: its arguments by their names; feeds: what gives its batches, but for arrays."""
         self._fits.pop(model, None)
+        if feeds is not None:
+            self._feeds[site] = feeds
         accuracy = _accuracy_of(
             {name: values[-1] for name, values in getattr(history, "history", {}).items() if values}
         )
@@ -70,6 +76,21 @@ class Afterwards:
         for site, (model, x) in self._predicted.items():
             if counts.get(site, 0) >= MANY and model() is not None:
                 self._guarded(self._try_on_batch, site, model(), x)
+        for site, feeds in self._feeds.items():
+            with contextlib.suppress(Exception):  # of the user's: it may be used up
+                self._make_batches(site, feeds)
+
+    def _make_batches(self, site: str, feeds: Any) -> None:
+        indexed = hasattr(feeds, "__getitem__") and hasattr(feeds, "__len__")
+        each = (feeds[number] for number in range(len(feeds))) if indexed else iter(feeds)
+        seconds: List[float] = []
+        while len(seconds) < TRIES and sum(seconds) < LONGEST:
+            start = time.perf_counter()
+            if next(each, None) is None:
+                break
+            seconds.append(time.perf_counter() - start)
+        if len(seconds) > 1:  # the first may begin more than one
+            self._events.write("returned", site=site, batch_seconds=float(np.median(seconds[1:])))
 
     def _try_on_batch(self, site: str, model: Any, x: Any) -> None:
         seconds = []

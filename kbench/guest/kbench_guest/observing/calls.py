@@ -15,11 +15,12 @@ import numpy as np
 
 from kbench_guest import process
 from kbench_guest.clock import StepClock
+from kbench_guest.drivers.first_step import plain_numbers
 from kbench_guest.observing import about, changes, cost, cutting
 from kbench_guest.observing.afterwards import Afterwards
 from kbench_guest.observing.fits import Fit, as_scores
 from kbench_guest.observing.loops import Loops
-from kbench_guest.observing.methods import CALL, EVALUATES, FITS, IN_LOOPS, PREDICTS, RUNS, SCORES, TRAINS
+from kbench_guest.observing.methods import CALL, EVALUATES, FITS, GIVE_SCORES, IN_LOOPS, PREDICTS, RUNS, TRAINS
 from kbench_guest.observing.returned import Returned, scores
 from kbench_guest.observing.wrapping import by_name, given_to, in_main_thread, site_name, wrap_methods
 from kbench_guest.proof import weights
@@ -35,6 +36,7 @@ Observed = Tuple[Tuple[Any, ...], Dict[str, Any], Callable[[Any], None]]
 
 REPORT_SECONDS = 0.5  # calls of one site are reported together, at most this often
 REPORTED_AT_ONCE = 10
+FIRST_LOSSES = 5  # of a line's steps, that are compared
 SHORT_FIT = 0.5  # seconds: turns end between fits that take less, and within others
 CLOCK = "_kbench_clock"
 
@@ -51,6 +53,9 @@ class Site:
         self.count = 0  # of all calls
         self.samples = 0
         self.scores: Dict[str, float] = {}  # of the last call
+        self.loss: Any = None  # of the last step of a loop, as its framework keeps it
+        self.first_losses: List[Any] = []  # of its first steps
+        self.compiled: Optional[int] = None  # how often it was compiled, in the calls not reported yet
         self.reported = 0.0  # when
         self.described = False
         self.fit_seconds = SHORT_FIT  # of the last fit
@@ -157,13 +162,15 @@ class Calls:
         if self.program["variant"] == "same-batch":
             batch = changes.repeat_first(method, named)
             facts["transfer_seconds"] = changes.transfer_seconds(self.framework, model, batch)
-        fit = Fit(self, site, model, facts, about.steps_in_epoch(named))
         given = named.get("callbacks") or ()
-        if hasattr(given, "append") and not isinstance(given, list):  # a CallbackList
-            given.append(fit.last)
+        listed = getattr(given, "callbacks", None)  # of a CallbackList
+        own = list(listed or (given if isinstance(given, (list, tuple)) else [given]))
+        fit = Fit(self, site, model, facts, about.steps_in_epoch(named), own)
+        if listed is None:
+            named["callbacks"] = [fit.first, *own, fit.last]
         else:
-            given = given if isinstance(given, (list, tuple)) else [given]
-            named["callbacks"] = [fit.first, *given, fit.last]
+            listed[:] = [fit.first, *own, fit.last]
+        feeds = about.feeds(named)
         about.count_samples(named, facts)
         clock = self.clock(model)
         clock.drop()  # it may stand in another turn
@@ -172,6 +179,8 @@ class Calls:
 
         def end(found: Any) -> None:
             fit.returns()
+            if listed is not None:
+                listed[:] = [one for one in listed if one not in (fit.first, fit.last)]
             seconds = cost.now() - start
             with cost.own_work():
                 self._fit, clock.active = None, False
@@ -179,7 +188,7 @@ class Calls:
                 site.fit_seconds = seconds
                 fit.write_call(seconds, cold, turn, self._turns)
                 self.returned.trains(model)
-                self._afterwards.fit_ended(site.name, model, named, found)
+                self._afterwards.fit_ended(site.name, model, named, found, feeds)
 
         return (), named, end
 
@@ -252,16 +261,20 @@ class Calls:
             return None
         site = self.site(method)
         self.passed_on(site)
+        if self.program["init"] == "seeded" and not self._seeded and about.has_all_weights(model):
+            self.describe(site, model, {})  # before its first step, whose gradients are of these weights
         x = args[0] if args else kwargs.get("x")
         samples = int(x.shape[0]) if method == CALL and len(x.shape) else about.rows(x)
-        start = cost.now()
+        compiled, start = self.framework.compilations(), cost.now()
 
         def end(found: Any) -> None:
             if method == CALL:
                 self.framework.wait(model, found)  # it may return before its work is done
             seconds = cost.now() - start
             with cost.own_work():
-                self._end_call(site, model, samples, seconds, scores(model, found) if method in SCORES else {})
+                if compiled is not None:
+                    site.compiled = (site.compiled or 0) + (self.framework.compilations() or 0) - compiled
+                self._end_call(site, model, samples, seconds, scores(model, found) if method in GIVE_SCORES else {})
                 if method in TRAINS:
                     self.returned.trains(model)
                 elif found is not None:
@@ -284,9 +297,17 @@ class Calls:
         site.calls.append(seconds)
         site.count += 1
         site.samples += samples
+        if "loss" in its_scores and site.name.startswith("train_on_batch") and len(site.first_losses) < FIRST_LOSSES:
+            site.first_losses.append(its_scores["loss"])
         self.describe(site, model, {})
         if first or time.perf_counter() - site.reported > REPORT_SECONDS:
             self._write_calls(site, first)
+
+    def step_loss(self, site: Site, loss: Any) -> None:
+        """Keep what a step of a loop of the program's own has as its loss; None if that is not known."""
+        site.loss = loss
+        if loss is not None and len(site.first_losses) < FIRST_LOSSES:
+            site.first_losses.append(loss)
 
     def end_step(self, site: Site, seconds: float, parameters: int) -> None:
         """A step of a loop of the program's own has ended, which updates so many parameters."""
@@ -301,6 +322,8 @@ class Calls:
 
     def _write_calls(self, site: Site, first: bool = False) -> None:
         """Write the calls not reported yet, in up to REPORTED_AT_ONCE equal parts."""
+        if site.loss is not None:
+            site.scores = {"loss": self._number(site.loss)}
         size = -(-len(site.calls) // REPORTED_AT_ONCE)
         samples = site.samples // max(1, len(site.calls))
         for start in range(0, len(site.calls), max(1, size)):
@@ -310,11 +333,20 @@ class Calls:
             one_turn = self._turns and site.turn == self._turns.turn and number > 0
             turn = {"step_seconds": [seconds], "rounds": [[number, 0, 1, again]]} if one_turn else {}
             turn.update(as_scores(site.scores))
+            if start == 0 and site.compiled is not None:
+                turn["compilations"] = site.compiled
             self.write_epoch(site, seconds=seconds, calls=len(part), samples=samples, first=int(first), **turn)
-        site.calls, site.samples, site.reported = [], 0, time.perf_counter()
+        site.calls, site.samples, site.reported, site.compiled = [], 0, time.perf_counter(), None
+
+    def _number(self, loss: Any) -> float:
+        return float(loss if isinstance(loss, float) else np.asarray(self.framework.values([loss])[0]))
 
     def finish(self) -> None:
         """The program has ended well: compute what its calls have not returned."""
+        for site in self._sites.values():
+            losses = self.guarded(lambda kept: [self._number(loss) for loss in kept], site.first_losses)
+            if losses:
+                self._events.write("returned", site=site.name, first_losses=plain_numbers(losses))
         self._inside = True  # nothing is measured any more
         self.returned.finish()
         self._afterwards.finish({site.name: site.count for site in self._sites.values()})

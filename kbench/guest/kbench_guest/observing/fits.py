@@ -1,10 +1,11 @@
 """Times a call of fit by its epochs, from callbacks that stand before and after the program's own."""
 
 import time
-from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 import keras
 
+from kbench_guest.callback_time import BatchHooks
 from kbench_guest.observing import about, cost
 from kbench_guest.observing.returned import numbers
 from kbench_guest.turns import Call, leave_out
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
 class Fit:
     """One call of fit. first, last: callbacks that Keras calls before and after the program's own.
 
-    steps: of an epoch, 0 if that is not known.
+    steps: of an epoch, 0 if that is not known. callbacks: the program's own.
     """
 
-    def __init__(self, calls: "Calls", site: "Site", model: Any, facts: Dict[str, Any], steps: int) -> None:
+    def __init__(
+        self, calls: "Calls", site: "Site", model: Any, facts: Dict[str, Any], steps: int, callbacks: List[Any]
+    ) -> None:
         self._calls = calls
         self._site = site
         self._model = model
@@ -36,10 +39,13 @@ class Fit:
         self._ended: Optional[float] = None  # when all of the last epoch had
         self._done = 0
         self._validated: Optional[float] = None  # when the last validation had ended
+        self._beginning: Optional[float] = None  # when the program's callbacks were first called of this epoch
+        self._in_callbacks = 0.0  # seconds of this epoch before its batches
+        self._around_batches = BatchHooks(callbacks)
         site.models.add(model)
         callback = keras.callbacks.LambdaCallback
         # The program's callbacks are no part of a validation.
-        self.first = callback(on_epoch_end=self._validation_ends)
+        self.first = callback(on_epoch_begin=self._callbacks_begin, on_epoch_end=self._validation_ends)
         self.last = callback(
             on_epoch_begin=lambda epoch, logs=None: calls.guarded(self._epoch_begins),
             on_epoch_end=lambda epoch, logs=None: calls.guarded(self._epoch_ends, logs or {}),
@@ -48,9 +54,13 @@ class Fit:
     def _validation_ends(self, epoch: int, logs: Any = None) -> None:
         self._validated = time.perf_counter()
 
+    def _callbacks_begin(self, epoch: int, logs: Any = None) -> None:
+        self._beginning = time.perf_counter()
+
     def _epoch_begins(self) -> None:
         """Some backends compile in fit before the epoch begins: the very first epoch counts from the call."""
         now = time.perf_counter()
+        self._in_callbacks = now - (self._beginning or now)
         with cost.own_work():
             if self._done == 0 and not self._site.described and about.has_all_weights(self._model):
                 self._calls.describe(self._site, self._model, self._facts)
@@ -69,7 +79,8 @@ class Fit:
                 self._end = time.perf_counter()
 
     def _epoch_ends(self, logs: Dict[str, Any]) -> None:
-        now = self._validated or time.perf_counter()
+        ended = time.perf_counter()
+        now = self._validated or ended
         if self._start is None:
             return
         validated = self._end is not None
@@ -86,12 +97,15 @@ class Fit:
         with cost.own_work():
             self._calls.describe(self._site, self._model, self._facts, trained=True)
         compiled = self._calls.framework.compilations()
+        within = self._around_batches.taken()
         self._calls.write_epoch(
             self._site,
             compilations=None if compiled is None else compiled - self._compiled,
             samples=about.samples(self._facts, steps),
             first=int(self._first and self._done == 1),
             evaluation_seconds=max(0.0, now - self._end) if validated else None,
+            callback_seconds=self._in_callbacks + within + ended - now,
+            callback_seconds_within=within,
             **dict(timed, **as_scores(numbers(logs))),
         )
         self._start, self._ended = None, time.perf_counter()
@@ -101,6 +115,7 @@ class Fit:
 
     def returns(self) -> None:
         """It returns: what being held has added to that is left out."""
+        self._around_batches.put_back()
         if self._ended is not None:
             leave_out(self._call.added(time.perf_counter() - self._ended))
 

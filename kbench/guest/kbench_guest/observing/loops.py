@@ -34,6 +34,7 @@ class Loops:
         self._trains: Any = weakref.WeakKeyDictionary()  # compiled function: number of parameters that it updates
         self._applies = False  # whether an optimizer is at work
         self._ended: Dict[str, float] = {}  # site: when its last step ended
+        self._loss: Any = None  # what the step computed gradients of, or returned first
 
     def watch(self) -> None:
         """See updates from now on."""
@@ -45,11 +46,31 @@ class Loops:
         if hasattr(tensorflow, "function"):
             function: Any = type(tensorflow.function(lambda: None))
             function.__call__ = self._compiled_call(function.__call__)
+            wrap_methods(tensorflow.GradientTape, ("gradient",), self._differentiates)
         if hasattr(jax, "jit"):
             jax.jit = self._jit(jax.jit)
         hook = modules.get("torch.optim.optimizer")
         if hasattr(hook, "register_optimizer_step_post_hook"):
             hook.register_optimizer_step_post_hook(self._of_torch)
+            wrap_methods(modules["torch"].Tensor, ("backward",), self._goes_backward)
+
+    def _differentiates(self, method: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def gradient(tape: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
+            if self._compiled is None and not self._calls.inside() and is_number(target):
+                self._loss = target
+            return original(tape, target, *args, **kwargs)
+
+        return gradient
+
+    def _goes_backward(self, method: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def backward(loss: Any, *args: Any, **kwargs: Any) -> Any:
+            if not self._calls.inside() and is_number(loss):
+                self._loss = loss.detach()
+            return original(loss, *args, **kwargs)
+
+        return backward
 
     def _wrapped(self, method: str, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
@@ -101,6 +122,8 @@ class Loops:
         finally:
             self._compiled = None
         if key in self._trains:
+            returned = found if isinstance(found, (list, tuple)) else [found]
+            self._loss = next((one for one in returned if is_number(one)), None)
             self._calls.guarded(self._end, self._trains[key])
         return found
 
@@ -122,10 +145,17 @@ class Loops:
         site = self._calls.site(LOOP)
         ended = cost.now()
         with cost.own_work():
+            self._calls.step_loss(site, self._loss)
+            self._loss = None
             if site.name in self._ended:
                 self._calls.end_step(site, ended - self._ended[site.name], parameters)
             self._calls.passed_on(site)
         self._ended[site.name] = cost.now()
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a single number of a framework, as a loss is."""
+    return tuple(getattr(value, "shape", (0,))) == () and "float" in str(getattr(value, "dtype", ""))
 
 
 class Jitted:

@@ -248,11 +248,16 @@ def _most(size: Any) -> int:
 
 
 def _sampled(outputs: Optional[List[np.ndarray]]) -> Dict[str, Any]:
-    """{outputs, scales, norms}: some numbers of each array, its largest one and its norm; {} of no numbers."""
+    """{outputs, scales, norms, shapes}: some numbers of each array, its largest one, its norm and the shape of a row;
+    {} of no numbers.
+    """
     if not outputs or any(one.dtype.kind not in "biuf" for one in outputs):
         return {}
     numbers, scales = zip(*[drawn(one) for one in outputs])
-    return {"outputs": list(numbers), "scales": list(scales), "norms": [norm(one) for one in outputs]}
+    shapes = [list(one.shape[1:]) for one in outputs]
+    return {
+        "outputs": list(numbers), "scales": list(scales), "norms": [norm(one) for one in outputs], "shapes": shapes,
+    }  # fmt: skip
 
 
 def _close(own: List[np.ndarray], other: List[np.ndarray]) -> bool:

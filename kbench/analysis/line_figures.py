@@ -1,0 +1,43 @@
+"""What is known of a program's line beside its time: what callbacks and data take of a fit, and its first losses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from statistics import median
+
+from kbench.analysis.step_times import median_of, steady
+from kbench.axes import RowKey
+from kbench.summary import Summary
+from kbench.values import OK, Measured
+
+
+def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
+    """The rows of lines, with these figures of their processes that ended ok."""
+    of_row: dict[RowKey, list[Measured]] = {}
+    for one in measured:
+        if one.outcome.status == OK:
+            of_row.setdefault(one.cell.key, []).append(one)
+    return [_with(row, of_row.get(row.key, ())) if row.work.of_line else row for row in rows]
+
+
+def _with(row: Summary, ok: Sequence[Measured]) -> Summary:
+    epochs = [epoch for one in ok for epoch in steady(one.epochs)]
+    of_callbacks = [
+        (one.callback_seconds, one.callback_seconds - (one.callback_seconds_within or 0.0))
+        for one in epochs
+        if one.callback_seconds is not None
+    ]
+    told = [one.facts.call for one in ok if one.facts.call is not None]
+    a_batch = median_of([one.batch_seconds for one in told if one.batch_seconds is not None])
+    steps = [len(epoch.step_seconds) for epoch in epochs if epoch.step_seconds]
+    losses = next((one.first_losses for one in told if one.first_losses), ())
+    return replace(
+        row,
+        callback_seconds=median_of([seconds for seconds, _ in of_callbacks]),
+        outside_callback_seconds=median_of([outside for _, outside in of_callbacks]),
+        batch_making_seconds=a_batch * median(steps) if a_batch is not None and steps else None,
+        first_losses=tuple(math.nan if loss is None else loss for loss in losses),
+        compiled_again=max((sum(epoch.compilations or 0 for epoch in steady(one.epochs)) for one in ok), default=0),
+    )

@@ -1,0 +1,48 @@
+"""What callbacks and data take of a program's fit, and how its steps begin."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import fake_runs
+import msgspec
+
+from kbench.analysis import line_figures
+from kbench.analysis.summaries import summarise
+from kbench.values import EPOCH, Measured
+
+SITE = "train.py: fit, line 9"
+
+
+def measured(told: dict[str, Any], **of_epoch: Any) -> Measured:
+    one = fake_runs.measured(
+        fake_runs.cell(SITE, "a/x"), 3.0, 1.0, 1.0, facts={"call": told, "task": "train", "unit": EPOCH}
+    )
+    return replace(one, epochs=tuple(msgspec.structs.replace(epoch, **of_epoch) for epoch in one.epochs))
+
+
+def test_they_are_medians_of_the_steady_epochs() -> None:
+    one = measured(
+        {"batch_seconds": 0.01, "first_losses": [2.0, None]},
+        callback_seconds=0.5,
+        callback_seconds_within=0.2,
+        step_seconds=(0.25,) * 4,
+        compilations=2,
+    )
+    (row,) = line_figures.noted(summarise([one]), [one])
+    assert (row.callback_seconds, row.outside_callback_seconds, row.batch_making_seconds) == (0.5, 0.3, 0.04)
+    assert row.first_losses[0] == 2.0 and math.isnan(row.first_losses[1])
+    assert row.compiled_again == 4, "of the two epochs after the first"
+
+
+def test_what_was_not_reported_is_unknown() -> None:
+    one = measured({})
+    (row,) = line_figures.noted(summarise([one]), [one])
+    assert (row.callback_seconds, row.batch_making_seconds, row.first_losses, row.compiled_again) == (
+        None,
+        None,
+        (),
+        0,
+    )
