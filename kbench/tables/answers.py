@@ -89,8 +89,7 @@ def headline(summaries: Sequence[Summary], again: str = "") -> str:
         tail += f" On synthetic data: {', '.join(synthetic)}."
     there = _unclear(summaries)
     missing = _missing(there, f"of {len(rankings)} {what}" if len(rankings) > 1 else "", again)
-    # What the reader can do something about comes first.
-    parts = (missing, first, tail) if _disturbed(there) or not ranked else (first, missing, tail)
+    parts = (first, missing, tail)
     before = (*of_program.failures(summaries), *otherwise.sentences(summaries))
     return plain(" ".join([*before, *(part for part in parts if part)]))
 
@@ -168,9 +167,7 @@ def _of_device(rows: Sequence[Summary], where: str, again: str) -> str:
         listed = ", ".join(f"{row.backend} ({_ratio(row, ' times,', '{} to {}')})" for row in unsure)
         sentences.append(f"No difference is shown for {listed}.")
     if missing:
-        # What the reader can do something about comes first.
-        position = 0 if _disturbed(rows) else len(sentences)
-        sentences.insert(position, f"{_names(missing)} could not be compared: {why}.")
+        sentences.append(f"{_names(missing)} could not be compared: {why}.")
     sentences += _done_first(rows)
     if compiling := [row for row in rows if _compiles_each(row)]:
         listed = ", ".join(f"{significant(row.compile_seconds)} s on {row.backend}" for row in compiling)

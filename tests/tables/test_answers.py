@@ -67,15 +67,16 @@ WIDE = summary(
 QUIET = {"turns": 12, "disturbed_turns": 0}
 
 
-def test_what_other_programs_made_impossible_is_said_first_and_how_to_mend_it() -> None:
+def test_what_other_programs_made_impossible_is_said_and_how_to_mend_it() -> None:
     why = f"other programs used the processor in 19 of 24 turns; end them, then `{AGAIN}`."
     assert answer([FASTEST_ROW, WIDE], AGAIN) == f"mnist_cnn could not be compared: {why}"
     assert headline([FASTEST_ROW, WIDE], AGAIN) == f"mnist_cnn could not be compared: {why} Rows: 2 ok."
     sure = replace(WIDE, backend="keras3/torch", relative_interval=Interval(2.9, 3.1), verdict=SLOWER)
     assert answer([FASTEST_ROW, WIDE, sure], AGAIN) == (
-        "keras2/theano could not be compared: other programs used the processor in 29 of 36 turns; end them, then "
-        f"`{AGAIN}`. mnist_cnn trains fastest on keras3/jax: 2.00 s an epoch. keras3/torch takes 2.96 times as long "
-        "(2.90 to 3.10)."
+        "mnist_cnn trains fastest on keras3/jax: 2.00 s an epoch. keras3/torch takes 2.96 times as long (2.90 to "
+        "3.10). keras2/theano could not be compared: other programs used the processor in 29 of 36 turns; end them, "
+        "then "
+        f"`{AGAIN}`."
     )
     assert answer([FASTEST_ROW, WIDE]).endswith("turns; end them and measure again.")
 
@@ -113,9 +114,9 @@ def test_times_that_vary_too_much_are_no_comparison_either() -> None:
 def test_the_headline_ranks_only_what_was_compared() -> None:
     others = [replace(row, example="mnist_mlp") for row in ROWS]
     assert headline([FASTEST_ROW, WIDE, *others], AGAIN) == (
-        "1 of 2 examples could not be compared: other programs used the processor in 19 of 24 turns; end them, then "
-        f"`{AGAIN}`. keras3/jax was fastest in 1 of 2 examples. In 1 of these, another backend may be as fast. "
-        "Rows: 6 ok, 1 failed."
+        "keras3/jax was fastest in 1 of 2 examples. In 1 of these, another backend may be as fast. 1 of 2 examples "
+        "could not be compared: other programs used the processor in 19 of 24 turns; end them, then "
+        f"`{AGAIN}`. Rows: 6 ok, 1 failed."
     )
     once = [
         replace(row, example="babi_rnn", profile="smoke", resampled_values=None, relative_interval=None, **QUIET)
@@ -127,7 +128,7 @@ def test_the_headline_ranks_only_what_was_compared() -> None:
         "or with --repeats 3. 1 of these: other programs used the processor in 19 of 24 turns; end them, then "
     )
     partly = replace(WIDE, example="mnist_mlp")
-    assert headline([*others, partly]).startswith("keras2/theano could not be compared: other programs used")
+    assert "keras2/theano could not be compared: other programs used" in headline([*others, partly])
     assert "slowest, keras2/mxnet" in answer([*others, replace(partly, relative_to_fastest=9.0)])
 
 
