@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import msgspec
 
-from kbench.analysis import first_epochs, first_outputs, first_steps, flops, trainings
+from kbench.analysis import epoch_losses, first_outputs, first_steps, flops, trainings
 from kbench.axes import ARGUMENTS, Point
 from kbench.reported import Described, Facts
 from kbench.values import Measured
@@ -133,7 +133,7 @@ def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
         for one, difference in trainings.differences(group):
             found.setdefault(one.cell.id, []).append(difference)
         alike = [one for one in _computed_alike(group) if one.cell.id not in found]
-        for one, difference, _ in first_epochs.differences(alike):
+        for one, difference, _ in epoch_losses.differences(alike):
             if difference:
                 found[one.cell.id] = [difference]
     return {cell: tuple(difference) for cell, difference in found.items()}
@@ -145,7 +145,7 @@ def noted(measured: Sequence[Measured]) -> list[Measured]:
     for group in _groups(measured):
         for one, _, notes in _first_steps(group):
             found[one.cell.id] += notes
-        for one, _, known in first_epochs.differences(_computed_alike(group)):
+        for one, _, known in epoch_losses.differences(_computed_alike(group)):
             found[one.cell.id] += (known,) if known else ()
     return [_with_notes(one, found[one.cell.id]) for one in measured]
 

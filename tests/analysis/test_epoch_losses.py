@@ -1,0 +1,173 @@
+"""Trainings from the same weights whose losses differ in any epoch did other work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+from fake_runs import cell, measured
+
+from kbench.analysis import fingerprints
+from kbench.backend_keys import explanations
+from kbench.epochs import Epoch
+from kbench.values import Measured
+
+KNOWN = {"what": ["1 step"], "bound": 0.1, "bound_of_change": 0.2, "reason": "It is known.", "layer": "Dense"}
+KERNEL = {
+    "class": "Dense",
+    "number": 1,
+    "weight": "kernel",
+    "norm": 5.0,
+    "change": 0.5,
+    "sums": [0.5],
+    "rounding": 0.0,
+}
+
+
+def one(name: str, loss: float | None, draws: list[str] | None, samples: int = 1000, **changed: Any) -> Measured:
+    step = {"loss": 2.5, "loss_rounding": 1e-7, "changes": [{**KERNEL, **changed}], "draws": draws}
+    the_cell = replace(cell(backend=f"keras9/{name}"), samples=samples, batch_size=10)
+    facts = {
+        "parameters": 1,
+        "weights": "seeded",
+        "first_step": step,
+        "explained": [KNOWN],
+        "layers": [["Dense", {}, []]],
+    }
+    return measured(the_cell, 1.0, 1.0, facts=facts, loss=loss)
+
+
+def said(*cells: Measured) -> dict[str, tuple[str, ...]]:
+    return {key.split("__")[1]: text for key, text in fingerprints.differences(cells).items()}
+
+
+@pytest.mark.parametrize(
+    ("loss", "draws", "samples", "differs"),
+    [
+        (1.68, [], 1000, False),
+        (1.75, [], 1000, False),
+        (1.87, [], 1000, True),
+        (1.4, [], 20, True),
+        (1.87, ["dropout"], 1000, False),
+        (2.28, ["dropout"], 1000, True),
+        (2.28, ["dropout"], 90, False),
+        (2.28, None, 1000, False),
+        (None, [], 1000, False),
+    ],
+)
+def test_the_loss_of_the_first_epoch_is_that_of_the_others(
+    loss: float | None, draws: list[str] | None, samples: int, differs: bool
+) -> None:
+    found = said(one("a", 1.68, draws, samples), one("b", 1.68, draws, samples), one("c", loss, draws, samples))
+    expected = (
+        f"unlike keras9/a in the loss of epoch 1: {loss or 0:.2f} instead of 1.68, from the same weights and batches"
+    )
+    assert list(found.values()) == ([(expected,)] if differs else [])
+
+
+def test_of_two_the_first_is_right_and_a_known_difference_explains_it() -> None:
+    assert said(one("a", 1.0, []), one("b", 2.0, [])) == {
+        "keras9-b": (
+            "unlike keras9/a in the loss of epoch 1: 2.00 instead of 1.00, from the same weights and batches",
+        )
+    }
+    step: dict[str, Any] = {"sums": [0.45], "change": 0.45}
+    assert said(one("a", 1.0, []), one("b", 1.09, [], **step)) == {}
+    assert said(one("a", 1.0, []), one("b", 2.0, [], **step)), "the first step explains no such loss"
+
+
+CLIPPED = {"what": ["loss", "rising loss"], "bound": 0.01, "bound_of_loss": 0.6, "reason": "It does not clip."}
+
+
+@pytest.mark.parametrize(
+    ("clipped", "unclipped", "differs"),
+    [(7.2, 13.1, False), (7.2, 6.0, False), (2.1, 2.8, False), (1.5, 3.0, True), (7.2, 72.0, True)],
+)
+def test_a_loss_that_others_clip_is_explained_while_it_is_as_high_as_at_first(
+    clipped: float, unclipped: float, differs: bool
+) -> None:
+    cells = [one("a", clipped, []), one("b", clipped, []), one("c", unclipped, [])]
+    facts = msgspec.structs.replace(cells[2].facts, explained=explanations([CLIPPED]))
+    cells[2] = replace(cells[2], facts=facts)
+    assert bool(said(*cells)) == differs
+    notes = fingerprints.noted(cells)[2].facts.notes
+    known = ("its loss of epoch 1 differs from that of keras9/a, as is known: It does not clip.",)
+    assert notes == (() if differs else known)
+
+
+def epochs(
+    name: str, losses: Sequence[float], draws: list[str] | None = None, **of_each: Sequence[float]
+) -> Measured:
+    found = one(name, losses[0], [] if draws is None else draws)
+    return replace(
+        found,
+        epochs=tuple(
+            msgspec.structs.replace(
+                Epoch(number + 1, 1.0, 1000, loss), **{name: values[number] for name, values in of_each.items()}
+            )
+            for number, loss in enumerate(losses)
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("draws", "losses", "number"),
+    [
+        ([], (1.0, 0.51, 0.25), 0),
+        ([], (1.0, 0.6, 0.25), 2),
+        ([], (1.0, 0.5, 2.3), 3),
+        ([], (1.0, 0.5, 0.27), 0),  # 7 %, where 5 % times the root of 3 are allowed
+        (["dropout"], (1.0, 0.6, 0.27), 0),
+        (["dropout"], (1.0, 0.5, 0.4), 3),
+    ],
+)
+def test_later_epochs_are_compared_too(draws: list[str], losses: Sequence[float], number: int) -> None:
+    found = said(epochs("a", (1.0, 0.5, 0.25), draws), epochs("b", losses, draws))
+    if not number:
+        assert found == {}
+    else:
+        (text,) = found["keras9-b"]
+        assert text.startswith(f"unlike keras9/a in the loss of epoch {number}: ")
+
+
+def test_nothing_is_said_of_epochs_after_training_became_unstable() -> None:
+    assert said(epochs("a", (2.0, 4.0, 3.0)), epochs("b", (2.0, 4.1, 30.0))) == {}
+    assert said(epochs("a", (2.0, 1.0, 1.0)), epochs("b", (2.0, 1.0, 30.0)))
+
+
+def test_losses_near_zero_are_compared_beside_the_first() -> None:
+    assert said(epochs("a", (1.0, 0.01)), epochs("b", (1.0, 0.012))) == {}
+    assert said(epochs("a", (1.0, 0.01)), epochs("b", (1.0, 0.02)))
+
+
+def test_validation_and_accuracy_follow_from_a_training_with_the_same_loss() -> None:
+    usual = epochs("a", (1.0, 0.5), val_loss=(1.0, 0.4), val_accuracy=(0.5, 0.9), accuracy=(0.5, 0.9))
+    poor = epochs("b", (1.0, 0.5), val_loss=(1.0, 14.9), val_accuracy=(0.5, 0.07), accuracy=(0.5, 0.9))
+    assert said(usual, poor) == {
+        "keras9-b": (
+            "unlike keras9/a in its validation loss of epoch 2: 14.9 instead of 0.400, at the same loss in training",
+        )
+    }
+    own = epochs("b", (1.0, 0.5), val_loss=(1.0, 0.4), val_accuracy=(0.5, 0.9), accuracy=(0.5, 1.0))
+    assert said(usual, own) == {
+        "keras9-b": ("unlike keras9/a in its accuracy of epoch 2: 1 instead of 0.9, at the same loss",)
+    }
+    chance = epochs("b", (1.0, 0.48), val_loss=(1.0, 0.9), val_accuracy=(0.5, 0.8), accuracy=(0.5, 0.96))
+    assert said(usual, chance) == {}
+
+
+def test_what_is_random_in_an_unknown_way_is_compared_widely() -> None:
+    cells = [epochs("a", (1.0, 0.3)), epochs("b", (1.0, 0.5)), epochs("c", (1.0, 34.0))]
+    unfixed = [
+        replace(
+            cell,
+            facts=msgspec.structs.replace(
+                cell.facts, first_step=msgspec.structs.replace(cell.facts.first_step, loss_rounding=1.0)
+            ),
+        )
+        for cell in cells
+    ]
+    assert list(said(*unfixed)) == ["keras9-c"]
