@@ -104,9 +104,9 @@ def load(path: Path) -> Example:
     try:
         constants = decode(found, Constants)
     except Wrong as wrong:
-        strange = (
-            [one for one in found.get(wrong.key) or () if one not in PROFILES] if wrong.key == "PROFILES" else []
-        )
+        given = found.get(wrong.key)
+        known = wrong.key != "PROFILES" or not isinstance(given, dict)
+        strange = [] if known else [one for one in given or () if one not in PROFILES]
         inner = wrong.inner or next(map(str, strange), "")
         where = f"; see {inner[:50]!r}" if inner else ""
         raise _wrong(path, f"needs {wrong.key} as {wrong.wanted}{where}") from None
