@@ -243,7 +243,15 @@ def layers_differ(own: Sequence[Described], other: Sequence[Described]) -> str:
 
 def _settings(own: Mapping[str, object], other: Mapping[str, object]) -> str:
     names = sorted(name for name in own.keys() | other.keys() if own.get(name) != other.get(name))
-    return ", ".join(f"{name} {_value(own.get(name))} instead of {_value(other.get(name))}" for name in names)
+    pairs = ((name, own.get(name), other.get(name)) for name in names)
+    return ", ".join(
+        f"{name} {_set_to(value, beside)} instead of {_set_to(beside, value)}" for name, value, beside in pairs
+    )
+
+
+def _set_to(value: object, beside: object) -> str:
+    """A setting as people write it: a truth value that is not reported is the other one."""
+    return _value(not beside if value is None and isinstance(beside, bool) else value)
 
 
 def _value(value: object) -> str:
@@ -292,7 +300,17 @@ def _first_steps(group: Sequence[Measured]) -> list[tuple[Measured, str, tuple[s
     """(cell, how its first step differs from that of most, notes on what is declared), where either is not empty."""
     cells = _computed_alike(group)
     compared = [[first_steps.compare(one, other) for other in cells] for one in cells]
-    agreeing = [(sum(not how for how, _ in row), -sum(len(known) for _, known in row)) for row in compared]
+    faults = [first_steps.declared_faults(one) for one in cells]
+    # Those that have a declared fault in common agree in it, which says nothing for it.
+    agreeing = [
+        (
+            sum(not how and (one is other or not faults[place] & faults[number])
+                for number, (other, (how, _)) in enumerate(zip(cells, row, strict=True))),
+            -len(faults[place]),
+            -sum(len(known) for _, known in row),
+        )
+        for place, (one, row) in enumerate(zip(cells, compared, strict=True))
+    ]  # fmt: skip
     if not cells:
         return []
     place = agreeing.index(max(agreeing))

@@ -194,6 +194,21 @@ def _shown(value: float | None) -> str:
     return "no number" if value is None else "0" if value == 0 else significant(value, 4)
 
 
+def declared_faults(one: Measured) -> frozenset[str]:
+    """The reasons in its backend's file why a first step of this model may be another."""
+    return frozenset(
+        known.reason
+        for known in one.facts.explained
+        if "1 step" in known.what
+        and not known.as_shipped
+        and not known.unlike
+        and known.bound_of_change
+        and known.layer in ("", *one.facts.layer_classes)
+        and known.optimizer in ("", one.facts.optimizer_class)
+        and known.with_layer in ("", *one.facts.layer_classes)
+    )
+
+
 def declared(part: Part, one: Measured, other: Measured) -> str:
     """The reason in the backend's file of `one` for this difference from the other; empty if there is none."""
     for known in one.facts.explained:

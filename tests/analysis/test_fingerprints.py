@@ -55,7 +55,7 @@ def test_cells_that_were_measured_alike_do_not_differ() -> None:
 def test_a_gru_with_another_reset_after_is_caught_by_name() -> None:
     cheat = ["GRU", {**GRU[1], "reset_after": True}, [[32, 300], [100, 300], [2, 300]]]  # type: ignore[dict-item]
     (sentence,) = said(one("a/x"), one("a/y"), one("b/z", layers=[CONVOLUTION, cheat, DENSE]))
-    assert sentence == "unlike a/x in its model: layer 2, GRU, has reset_after true instead of none"
+    assert sentence == "unlike a/x in its model: layer 2, GRU, has reset_after true instead of false"
 
 
 def test_kernels_of_28_by_28_are_caught_by_name() -> None:
@@ -118,7 +118,7 @@ def test_models_without_layers_are_compared_with_each_other() -> None:
         ({"parameters": 1001}, "unlike a/x in its number of parameters: 1001 instead of 1000"),
         (
             {"optimizer": {**OPTIMIZER, "epsilon": 1e-8, "amsgrad": True}},
-            "unlike a/x in its optimizer: amsgrad true instead of none, epsilon 1e-08 instead of 1e-07",
+            "unlike a/x in its optimizer: amsgrad true instead of false, epsilon 1e-08 instead of 1e-07",
         ),
         ({"layers": [CONVOLUTION, DENSE]}, "unlike a/x in its model: layer 2 is Dense instead of GRU"),
         ({"layers": [CONVOLUTION]}, "unlike a/x in its model: 1 layers instead of 3"),

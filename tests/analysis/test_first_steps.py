@@ -249,3 +249,12 @@ def test_outputs_are_compared_by_the_scale_of_each(outputs: list[list[float]], h
 def test_outputs_of_an_old_run_are_not_compared_with_those_of_a_new_one() -> None:
     old = one("a", facts={"probe": [[0.1, 0.9]], "first_step": None})
     assert said(old, one("b", facts={"probe": [[0.4, 0.6]], "probe_scales": [0.6]})) == []
+
+
+def test_two_backends_with_a_fault_in_common_do_not_outvote_the_right_one() -> None:
+    far = {"sums": [0.9, -0.8]}  # beyond the bound
+    faulty = {"explained": [KNOWN], "layers": [["Dense", {}, []]]}
+    cells = [one("b", far, faulty), one("c", far, faulty), one("a")]
+    assert sorted(fingerprints.differences(cells)) == [cells[0].cell.id, cells[1].cell.id]
+    unfaulty = [one("b", far), one("c", far), one("a")]
+    assert list(fingerprints.differences(unfaulty)) == [unfaulty[2].cell.id], "without a fault most are right"

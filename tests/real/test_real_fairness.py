@@ -27,9 +27,9 @@ def test_what_differs_on_one_backend_alone_is_caught_by_name(kbench: Kbench, tmp
     first = "unlike keras2/tensorflow in its model: layer"
     assert rows["keras2/tensorflow"].differs == ()
     assert rows["keras3/torch"].differs[0] == f"{first} 2, Conv1D, has kernel_size [28] instead of [3]"
-    assert rows["keras3/jax"].differs[0] == f"{first} 3, GRU, has reset_after true instead of none"
+    assert rows["keras3/jax"].differs[0] == f"{first} 3, GRU, has reset_after true instead of false"
     assert rows["keras3/jax"].parameters != rows["keras2/tensorflow"].parameters
-    assert rows["keras2/cntk"].differs == (f"{first} 5, Dense, has trainable false instead of none",)
+    assert rows["keras2/cntk"].differs == (f"{first} 5, Dense, has trainable false instead of true",)
     (regularized,) = rows["keras2/mxnet"].differs
     assert regularized.startswith(f"{first} 4, Dense, has kernel_regularizer ") and '"l2": 0.01' in regularized
     assert run.output.count("ok, differs [") == 4
