@@ -7,7 +7,7 @@ import hashlib
 import importlib.util
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -193,22 +193,31 @@ def title_of(tree: ast.Module, name: str) -> str:
 def _constants(tree: ast.Module, path: Path) -> dict[str, Any]:
     """The values of NAME = literal at the top of the file; computed ones are left to the guest."""
     found: dict[str, Any] = {}
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            name = node.targets[0].id
-            try:
-                found[name] = ast.literal_eval(node.value)
-            except (ValueError, TypeError, RecursionError, MemoryError):  # computed, or {[]: 1}
-                found.pop(name, None)  # what it was before
-                if name in READ and name not in MAY_BE_CODE:
-                    raise _wrong(path, f"computes its {name}: write the value itself") from None
+    for targets, value in _assignments(tree):
+        if len(targets) != 1 or not isinstance(targets[0], ast.Name):
+            continue
+        name = targets[0].id
+        try:
+            found[name] = ast.literal_eval(value)
+        except (ValueError, TypeError, RecursionError, MemoryError):  # computed, or {[]: 1}
+            found.pop(name, None)  # what it was before
+            if name in READ and name not in MAY_BE_CODE:
+                raise _wrong(path, f"computes its {name}: write the value itself") from None
     return found
 
 
 def computed(tree: ast.Module) -> set[str]:
     """The names assigned at the top of the file."""
-    assigned = [node for node in tree.body if isinstance(node, ast.Assign)]
-    return {one.id for node in assigned for one in node.targets if isinstance(one, ast.Name)}
+    return {one.id for targets, _ in _assignments(tree) for one in targets if isinstance(one, ast.Name)}
+
+
+def _assignments(tree: ast.Module) -> Iterator[tuple[list[ast.expr], ast.expr]]:
+    """(targets, value) of each assignment at the top of the file, with a type or without."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign):
+            yield node.targets, node.value
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            yield [node.target], node.value
 
 
 def _wrong(path: Path, what: str) -> UserError:

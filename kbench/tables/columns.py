@@ -89,22 +89,24 @@ def shown(columns: Sequence[str], sort: str) -> Shown:
 
 
 def in_order(rows: Sequence[Summary], shown: Shown) -> list[Summary]:
-    """The rows of each example sorted; those without a value stay behind."""
+    """The rows of each example and task sorted; those without a value stay behind."""
     if not shown.sort:
         return list(rows)
     values = summary_columns(rows)[shown.sort]
-    examples = list(dict.fromkeys(row.example for row in rows))
+    tables: dict[str, list[int]] = {}
+    for number, row in enumerate(rows):
+        tables.setdefault(row.title, []).append(number)
 
-    def key(number: int) -> tuple[Any, ...]:
+    def is_missing(number: int) -> bool:
         value = values[number]
-        missing = value is None or value == "" or (isinstance(value, float) and math.isnan(value))
-        if isinstance(value, str):
-            value = tuple(-ord(letter) for letter in value) if shown.descending else value
-        elif not missing:
-            value = -value if shown.descending else value
-        return examples.index(rows[number].example), missing, 0 if missing else value
+        return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
 
-    return [rows[number] for number in sorted(range(len(rows)), key=key)]
+    found: list[int] = []
+    for numbers in tables.values():
+        known = [number for number in numbers if not is_missing(number)]
+        found += sorted(known, key=lambda number: values[number], reverse=shown.descending)
+        found += filter(is_missing, numbers)
+    return [rows[number] for number in found]
 
 
 def chosen(

@@ -103,6 +103,11 @@ def test_the_users_data_lies_beside_the_example_unless_its_path_is_absolute(tmp_
     assert load(tmp_path, EXAMPLE.replace("patterns.npz", "/data/x.npz")).data == "/data/x.npz"
 
 
+def test_a_constant_may_have_a_type(tmp_path: Path) -> None:
+    assert load(tmp_path, EXAMPLE + "\nBATCH_SIZE: int = 48\n").batch_size == 48
+    assert load(tmp_path, EXAMPLE + "\nBATCH_SIZE: int\n").batch_size == load(tmp_path, EXAMPLE).batch_size
+
+
 @pytest.mark.parametrize("name", [name for name in examples.READ if name not in examples.MAY_BE_CODE])
 def test_a_constant_that_counts_is_never_left_out_because_it_is_computed(tmp_path: Path, name: str) -> None:
     with pytest.raises(UserError, match=f"mine.py computes its {name}: write the value itself"):

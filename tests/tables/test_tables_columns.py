@@ -30,6 +30,16 @@ def test_rows_are_sorted_within_their_example_and_those_without_a_value_stay_beh
     assert order("") == [jax, torch, cntk, last]
 
 
+def test_rows_of_two_tasks_stay_together_and_a_variant_stands_before_its_backend_in_falling_order() -> None:
+    rows = [summary("a/x", epoch_seconds=1.0, task=task, axes={"task": task}) for task in ("train", "infer")] + [
+        summary("a/x+jit=on", epoch_seconds=2.0, task=task, axes={"task": task}) for task in ("train", "infer")
+    ]
+    found = columns.in_order(rows, columns.shown((), "-backend"))
+    assert [(row.task, row.backend) for row in found] == [
+        ("train", "a/x+jit=on"), ("train", "a/x"), ("infer", "a/x+jit=on"), ("infer", "a/x"),
+    ]  # fmt: skip
+
+
 def test_columns_are_named_as_in_the_table_or_in_summary_csv() -> None:
     shown = columns.shown(("Backend", "s/epoch", "peak_memory_mib", "verdict"), "")
     one = content.tables(ROWS, "", shown)[0]

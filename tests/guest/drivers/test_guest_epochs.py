@@ -204,3 +204,12 @@ def test_callbacks_see_one_training_with_its_validation_and_may_end_it(epochs: M
     assert seen.told == ["begins", 0, logs, 1, logs, "ends"]
     assert [one["epoch"] for one in written if one["event"] == "epoch"] == [1, 2]
     assert written[-1] == {"event": "stopped", "epoch": 2}
+
+
+def test_callbacks_are_told_that_training_ends_by_itself(epochs: ModuleType) -> None:
+    seen = Seen()
+    events = SimpleNamespace(write=lambda event, **values: None)
+    feed = SimpleNamespace(steps=3, samples=6, of_epoch=lambda epoch: {"x": None, "y": None})
+    example = SimpleNamespace(callbacks=lambda: [seen])
+    epochs.train(framework("cpu"), Late(epochs.now), example, {**SPEC, "epochs": 2}, feed, None, events)
+    assert [one for one in seen.told if isinstance(one, str)] == ["begins", "ends"]

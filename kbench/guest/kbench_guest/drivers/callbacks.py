@@ -38,13 +38,13 @@ class Callbacks:
             self._call("on_train_begin", {})
         self._call("on_epoch_begin", epoch - 1, {})
 
-    def end(self, epoch: int, logs: Dict[str, Any]) -> bool:
-        """The epoch is over; returns whether they stop the training."""
+    def end(self, epoch: int, logs: Dict[str, Any], last: bool) -> bool:
+        """The epoch is over, and the training too if it is the last; returns whether they stop it."""
         if not self.made:
             return False
         self._call("on_epoch_end", epoch - 1, logs)
         stops = bool(self._model.stop_training)
-        if stops:
+        if stops or last:
             self._call("on_train_end", logs)
         return stops
 

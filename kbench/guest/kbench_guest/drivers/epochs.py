@@ -97,8 +97,9 @@ def train(
         if metrics:
             result["metrics"] = metrics
         events.write("epoch", resident_mib=process.resident_mib(), **result)
-        if callbacks.end(epoch, dict(logs, **scores.of_validation(result, metrics))):
-            if epoch < spec["epochs"]:
+        last = epoch == spec["epochs"]
+        if callbacks.end(epoch, dict(logs, **scores.of_validation(result, metrics)), last):
+            if not last:
                 events.write("stopped", epoch=epoch)
             return
 
