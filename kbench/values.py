@@ -284,7 +284,9 @@ class Cell:
     @property
     def row_id(self) -> str:
         """The same for all its repeats."""
-        parts = (self.example, self.backend, self.image_data_format, self.device)
+        generation, slash, name = self.backend.partition("/")
+        backend = generation + slash + name.replace("/", "%2F").replace(":", "%3A")  # of a variant's values
+        parts = (self.example, backend, self.image_data_format, self.device)
         name = "__".join(parts).replace("/", "-").replace(":", "")
         return "__".join([name, *(axes.file_part(*one) for one in axes.point(self.axes).values)])
 

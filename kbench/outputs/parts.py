@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from kbench import axes
 from kbench.analysis.call_sites import SEPARATOR, is_fit, program_of
 from kbench.summary import Summary
 from kbench.tables.content import by_example
@@ -24,8 +25,9 @@ def reconciled(rows: Sequence[Summary]) -> list[str]:
     return found
 
 
-def _place(row: Summary) -> tuple[str, str, str]:
-    return program_of(row.example), row.device, row.image_data_format
+def _place(row: Summary) -> tuple[str, str, str, str]:
+    others = row.ranking.without([axes.EXAMPLE])
+    return program_of(row.example), row.device, row.image_data_format, str(others.values)
 
 
 def _of_program(rows: Sequence[Summary]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fake_runs import summary
+from fake_runs import replace, summary
 
 from kbench.outputs.parts import reconciled
 from kbench.summary import Summary
@@ -47,3 +47,8 @@ def test_a_line_that_is_timed_by_its_calls_has_them_counted() -> None:
 @pytest.mark.parametrize("agreeing", [rows(NO_DIFFERENCE), rows(whole=1.01), rows()[:4], rows()[4:]])
 def test_nothing_is_said_where_nothing_contradicts(agreeing: list[Summary]) -> None:
     assert reconciled(agreeing) == []
+
+
+def test_rows_of_other_threads_are_other_programs() -> None:
+    one, two = ([replace(row, axes={"threads": number}) for row in rows()] for number in (1, 2))
+    assert reconciled([*one, *two]) == 2 * reconciled(rows())

@@ -266,6 +266,12 @@ def test_extra_repeats_are_of_one_row_and_those_of_earlier_runs_of_an_example_an
     assert [task.repeat for task in earlier.tasks] == [1, 1, 2, 2]
 
 
+def test_values_of_variables_that_differ_in_a_slash_or_colon_are_other_cells() -> None:
+    made = make("jax+A=x/y,jax+A=x-y,jax+A=x:y,jax+A=xy", "mnist_mlp")
+    folders = {task.id for task in made.tasks}
+    assert len(folders) == 4 and not any("/" in name or ":" in name for name in folders)
+
+
 def test_two_names_of_the_same_variant_are_one_sentence() -> None:
     with pytest.raises(UserError, match="are the same: leave one out"):
         make("jax+jit=off+policy=float64,jax+policy=float64+jit=off", "mnist_mlp")
