@@ -15,6 +15,7 @@ from kbench.axes import ARGUMENTS
 from kbench.epochs import Epoch
 from kbench.store.reading import RunResults
 from kbench.summary import TO_FASTEST, Summary
+from kbench.tables.answers import why_not
 from kbench.tables.content import by_example
 from kbench.text import format_bound, significant
 from kbench.values import AS_FAST, EPOCH, FASTEST, NO_DIFFERENCE, PRECISION, SLOWER, STEP, Measured
@@ -110,4 +111,4 @@ def _compared(row: Summary, fastest: Summary) -> str:
         return f"{row.backend} is as fast as {fastest.backend}" + (f" ({ends} times)" if ends else "")
     if ratio.verdict == NO_DIFFERENCE:
         return f"no difference is shown between {row.backend} and {fastest.backend} ({ends} times)"
-    return f"{row.backend} and {fastest.backend} could not be compared"
+    return f"{row.backend} and {fastest.backend} could not be compared ({times}): {why_not([row, fastest])}"

@@ -42,7 +42,7 @@ def _of_sweep(rows: Sequence[Summary], again: str) -> list[str]:
     sentences = [sweeps.winners(timed, timed[0].work.does, unknown)]
     if missing:
         of = f"{len(missing)} of {len(timed)} rows" if sentences[0] else rows[0].example
-        sentences.append(f"{of} could not be compared: {_why_not(timed, again)}.")
+        sentences.append(f"{of} could not be compared: {why_not(timed, again)}.")
     if not _disturbed(timed):
         sentences += sweeps.trends(timed)
     sentences += ["This is on synthetic data."] if data.is_synthetic(rows[0]) else []
@@ -117,16 +117,16 @@ def _missing(there: Sequence[Summary], of_all: str, again: str) -> str:
     unknown = ratios.without_fastest(there)
     if not of_all:
         what = rows[0].example if unknown else _names(rows)
-        return f"{what} could not be compared: {_why_not(there, again)}."
+        return f"{what} could not be compared: {why_not(there, again)}."
     if unknown:
         groups = ([row for row in there if row.ranking == ranking] for ranking in unknown)
-        whys = Counter(_why_not(group, again) for group in groups).most_common()
+        whys = Counter(why_not(group, again) for group in groups).most_common()
         if len(whys) == 1:
             return f"{len(unknown)} {of_all} could not be compared: {whys[0][0]}."
         return f"{len(unknown)} {of_all} could not be compared. " + " ".join(
             f"{number} of these: {why}." for why, number in whys
         )
-    return f"{len(rows)} {'row' if len(rows) == 1 else 'rows'} could not be compared: {_why_not(there, again)}."
+    return f"{len(rows)} {'row' if len(rows) == 1 else 'rows'} could not be compared: {why_not(there, again)}."
 
 
 def _timed_by_device(rows: Sequence[Summary]) -> list[list[Summary]]:
@@ -150,7 +150,7 @@ def _of_device(rows: Sequence[Summary], where: str, again: str) -> str:
         )
         return f"{rows[0].example} {time}; there is nothing to compare it with."
     missing = [row for row in others if _verdict(row) == NOT_COMPARED]
-    why = _why_not(rows, again) if missing else ""
+    why = why_not(rows, again) if missing else ""
     if others and len(missing) == len(others):
         return f"{rows[0].example}{where} could not be compared: {why}."
     sentences = [f"{rows[0].example} {does} fastest{where} on {names}: {_time(rows[0])}."]
@@ -202,7 +202,7 @@ def _apart(row: Summary) -> float:
     return math.ceil(100 * (max(interval.high, 1 / interval.low) - 1) - 1e-6) / 100
 
 
-def _why_not(rows: Sequence[Summary], again: str) -> str:
+def why_not(rows: Sequence[Summary], again: str = "") -> str:
     """Why some of the comparable `rows` could not be compared, and what to do about it."""
     if turns := _disturbed(rows):
         then = f", then `{again}`" if again else " and measure again"

@@ -61,3 +61,21 @@ def test_an_epoch_is_not_compared_with_a_call_that_predicts(said: Any) -> None:
     assert said(line("fit, line 7", EPOCH, 0.64), line("predict, line 10", CALL, 0.02)) == [
         "The lines cannot be compared: times are of fit, line 7 by the epoch, of predict, line 10 by the call."
     ]
+
+
+def test_what_could_not_be_compared_has_its_times_and_the_reason(said: Any) -> None:
+    wide, other = (
+        [
+            replace(
+                one,
+                epochs=tuple(
+                    msgspec.structs.replace(epoch, seconds=number**power, step_seconds=())
+                    for number, epoch in enumerate(one.epochs, 1)
+                ),
+            )
+            for one in line(name, EPOCH, 1.0)[:1]
+        ]
+        for name, power in (("fit, line 7", 6.0), ("fit, line 10", 5.0))
+    )
+    (sentence,) = said(wide, other)
+    assert "could not be compared (" in sentence and " s an epoch): times vary too much; measure again" in sentence
