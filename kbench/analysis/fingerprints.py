@@ -207,14 +207,21 @@ def _of_aspect(name: str, aspect: Callable[[Facts], object], group: Sequence[Mea
     counted = Counter(value for _, value in reported)
     common = counted.most_common(1)[0][0]  # of equal counts, the first reported
     reference = next(one for one, value in reported if value == common)
-    return [
-        (
-            one,
-            f"unlike {reference.cell.backend} in its {name}{_how(name, aspect(one.facts), aspect(reference.facts))}",
-        )
-        for one, value in reported
-        if value != common
-    ]
+    found = []
+    for one, value in reported:
+        if value != common:
+            how = _how(name, aspect(one.facts), aspect(reference.facts))
+            how += _other_axis(how, one.facts, reference.facts) if name == "model" else ""
+            found.append((one, f"unlike {reference.cell.backend} in its {name}{how}"))
+    return found
+
+
+def _other_axis(how: str, own: Facts, other: Facts) -> str:
+    """What to do where a layer takes another axis for that of channels, because images have another layout."""
+    if " axis " not in how or own.image_data_format == other.image_data_format:
+        return ""
+    stated = "axis=1 where keras.backend.image_data_format() is channels_first"
+    return f" (give it {stated}, or run with --image-data-format channels_last)"
 
 
 def _how(name: str, own: object, other: object) -> str:
@@ -267,10 +274,17 @@ def _operations(facts: Facts) -> object:
 def _own_weights(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
     """Cells with weights for which the guest knew no initializer, so that they are the backend's own."""
     return [
-        (one, f"its initial weights are its own in {', '.join(names)}")
+        (one, f"its initial weights are its own in {', '.join(names)}: {_drawn_alike(names[0])}")
         for one in group
         if (names := one.facts.weights_left)
     ]
+
+
+def _drawn_alike(name: str) -> str:
+    """How kbench can draw the weight of this name, such as `scale/s`: by the attribute that holds its initializer."""
+    weight = name.rpartition("/")[2]
+    attribute = f"{weight}_initializer" if weight.isidentifier() else "<name of the weight>_initializer"
+    return f"kbench draws a weight alike for all rows if its layer has an initializer of Keras as self.{attribute}"
 
 
 def _precision(group: Sequence[Measured]) -> list[tuple[Measured, str]]:

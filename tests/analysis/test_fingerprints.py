@@ -127,7 +127,11 @@ def test_models_without_layers_are_compared_with_each_other() -> None:
             "unlike a/x in its model: layer 2, GRU, has weights of shapes [[1]] instead of "
             "[[32, 300], [100, 300], [300]]",
         ),
-        ({"weights_left": ["dense/kernel"]}, "its initial weights are its own in dense/kernel"),
+        (
+            {"weights_left": ["dense/kernel"]},
+            "its initial weights are its own in dense/kernel: kbench draws a weight alike for all rows if its layer "
+            "has an initializer of Keras as self.kernel_initializer",
+        ),
         (
             {"probe": [[0.35, 0.65], [0.5, 0.5]]},
             "unlike a/x in its outputs before training: off by up to 0.1 (0.0001 is allowed)",
@@ -142,6 +146,20 @@ def test_models_without_layers_are_compared_with_each_other() -> None:
 def test_whatever_has_to_be_equal_is_compared(change: dict[str, Any], sentence: str) -> None:
     told = fingerprints.differences([one("a/x"), one("a/y"), one("b/z", **change)])
     assert told == {one("b/z").cell.id: (sentence,)}
+
+
+def test_the_cure_is_told_of_an_axis_that_is_another_because_of_the_layout() -> None:
+    def normalized(axis: int | None, layout: str) -> dict[str, Any]:
+        return {"layers": [["BatchNormalization", {"axis": axis}, []]], "image_data_format": layout}
+
+    first, last = normalized(-2, "channels_first"), normalized(None, "channels_last")
+    (sentence,) = said(one("a/x", **last), one("b/z", **first))
+    assert sentence == (
+        "unlike a/x in its model: layer 1, BatchNormalization, has axis -2 instead of none (give it axis=1 where "
+        "keras.backend.image_data_format() is channels_first, or run with --image-data-format channels_last)"
+    )
+    (sentence,) = said(one("a/x", **last), one("b/z", **{**first, "image_data_format": "channels_last"}))
+    assert sentence.endswith("has axis -2 instead of none")
 
 
 def test_of_batches_from_a_file_the_samples_are_told_apart_from_their_order() -> None:
