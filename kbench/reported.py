@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from kbench.backend_keys import Explanation, explanations
 from kbench.epochs import Count, Mib, Seconds
+from kbench.parts_of_steps import Busy, PartOfStep
 
 Shape = tuple[int, ...]
 Numbers = tuple[float | None, ...]  # None is no number
@@ -62,6 +63,15 @@ class Step(Event, frozen=True, tag="step"):
     noisy_loss: float | None = None
     draws: tuple[str, ...] | None = None  # the random numbers that its layers ask for; None: unknown
     unchecked: str | None = None
+
+
+class StepAgain(Event, frozen=True, tag="step_again"):
+    """The same step, taken once more after the last epoch, from the state before the first."""
+
+    changes: tuple[Change, ...]
+    loss: float | None = None
+    noisy_loss: float | None = None
+    draws: tuple[str, ...] = ()
 
 
 class Received(Event, frozen=True, tag="received"):
@@ -213,15 +223,6 @@ class Parity(Event, frozen=True, tag="parity"):
     refused: str | None = None
 
 
-class PartOfStep(msgspec.Struct, frozen=True):
-    """A part of a training step that was timed alone, in rounds."""
-
-    kind: Literal["layer", "whole", "optimizer", "nothing", "fit"]
-    name: str
-    class_name: str = msgspec.field(name="class")
-    seconds: tuple[Seconds, ...]
-
-
 class Inside(Event, frozen=True, tag="inside"):
     """What the parts of a step take: see kbench_guest/drivers/inside.py."""
 
@@ -229,14 +230,6 @@ class Inside(Event, frozen=True, tag="inside"):
     parts: tuple[PartOfStep, ...] = ()
     missing: tuple[str, ...] = ()  # sentences without a full stop
     turns: tuple[tuple[int, int], ...] = ()  # (round, again) of the turn in which each round of parts was timed
-
-
-class Busy(msgspec.Struct, frozen=True):
-    """An operation of a framework, or a function of Keras, in a trace."""
-
-    name: str
-    seconds: float
-    calls: int
 
 
 class Traced(Event, frozen=True, tag="traced"):
@@ -315,6 +308,7 @@ class Facts(msgspec.Struct, frozen=True):
     run_eagerly: bool | int | None = None
     order_of_updates: str | None = None
     first_step: Step | None = None
+    step_again: StepAgain | None = None
     received: dict[int, Received] = {}  # by the number of the epoch
     stopped_after: int | None = None  # the epoch after which callbacks ended it
     transfer_seconds: float | None = None  # of a batch to the device, and a number back

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import msgspec
 
-from kbench.analysis import epoch_losses, first_outputs, first_steps, flops, trainings
+from kbench.analysis import epoch_losses, first_outputs, first_steps, flops, last_steps, trainings
 from kbench.axes import ARGUMENTS, Point
 from kbench.reported import Described, Facts
 from kbench.values import Measured
@@ -132,6 +132,8 @@ def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
                 found[one.cell.id] = [difference]
         for one, difference in trainings.differences(group):
             found.setdefault(one.cell.id, []).append(difference)
+        for one, difference in last_steps.differences(group):
+            found.setdefault(one.cell.id, [difference])
         alike = [one for one in _computed_alike(group) if one.cell.id not in found]
         for one, difference, _ in epoch_losses.differences(alike):
             if difference:

@@ -14,7 +14,8 @@ from functools import reduce
 from statistics import median
 
 from kbench.analysis import intervals
-from kbench.reported import Inside, PartOfStep
+from kbench.parts_of_steps import PartOfStep
+from kbench.reported import Inside
 from kbench.values import Interval
 
 BETWEEN = "between the layers"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kbench.outputs.layer_causes import looked_into
-from kbench.reported import Busy, Traced
+from kbench.parts_of_steps import Busy
+from kbench.reported import Traced
 from kbench.store.reading import RunResults
 from kbench.tables.content import Table
 from kbench.text import plain, significant

@@ -26,6 +26,7 @@ from kbench.reported import (
     Returned,
     Site,
     Step,
+    StepAgain,
     Traced,
     told,
 )
@@ -173,6 +174,8 @@ def parse_events(events: bytes) -> GuestReport:
                 facts |= told({"input_shapes": event.inputs, "layer_shapes": event.layers})
             case Probe():
                 facts |= told({"probe": event.outputs, "probe_scales": event.scales})
+            case StepAgain():
+                facts["step_again"] = event
             case Step():
                 facts["first_step"] = event
             case Memory():

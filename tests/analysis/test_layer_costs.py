@@ -10,7 +10,8 @@ import pytest
 
 from kbench.analysis import layer_costs
 from kbench.analysis.layer_costs import BETWEEN, INPUT, LOOP, OPTIMIZER, Costs
-from kbench.reported import Inside, PartOfStep
+from kbench.parts_of_steps import PartOfStep
+from kbench.reported import Inside
 
 ROUNDS = 9
 

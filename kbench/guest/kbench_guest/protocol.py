@@ -44,6 +44,9 @@ EVENTS = {
         "loss": "number?", "loss_rounding": "number?", "noisy_loss": "number?", "changes": "list",
         "draws": "list?", "unchecked": "text?",
     },
+    "step_again": {
+        "loss": "number?", "loss_rounding": "number?", "noisy_loss": "number?", "changes": "list", "draws": "list",
+    },
     "epoch": {
         "epoch": "integer", "seconds": "number", "samples": "integer",
         "loss": "number?", "accuracy": "number?", "val_loss": "number?", "val_accuracy": "number?",

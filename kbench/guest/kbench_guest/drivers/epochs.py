@@ -1,6 +1,7 @@
 """Trains or runs a model through Keras's own fit and predict, and times it epoch by epoch."""
 
 import contextlib
+import functools
 import json
 import time
 from typing import TYPE_CHECKING, Any, Callable, Dict, Optional
@@ -29,22 +30,27 @@ def measure(
     part: "Part",
     validation_part: Optional["Part"],
     events: "Events",
-) -> None:
-    """Run the model, or train it after its outputs for the first batch and its first step are known."""
+) -> Optional[Callable[[], None]]:
+    """Run the model, or train it after its outputs for the first batch and its first step are known.
+
+    Returns what is to be called when everything is measured, if there is anything: it takes the first step again.
+    """
+    again = None
     if spec["timing"]:
         timing.measure(framework, model, example, spec, feed, part, events)
-        return
+        return None
     if spec["task"] == "infer":
         infer(framework, model, example, spec, part, events)
-        return
+        return None
     with events.phase("probe"):
         with recurrent_kernel.reported(framework, model, events):
             outputs = model.predict(feed.first_inputs(), batch_size=spec["batch_size"], verbose=0)
         events.write("probe", **first_outputs.sampled(model, example, spec, outputs))
         if spec["repeat"] == 1 and spec["kind"] != "native":  # its repeats are the same program
-            first_step.of_model(framework, model, example, spec, feed, events)
+            again = first_step.of_model(framework, model, example, spec, feed, events)
     train(framework, model, example, spec, feed, validation_part, events)
     timing.keep(spec.get("trained", ""), lambda: framework.all_weights(model))
+    return None if again is None else functools.partial(first_step.write_again, again, events)
 
 
 def train(

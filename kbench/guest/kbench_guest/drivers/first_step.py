@@ -4,7 +4,7 @@ Random numbers of layers are fixed ones. Taken again from weights moved by one u
 far rounding takes it; a step that then differs much draws random numbers that kbench cannot fix.
 """
 
-from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from kbench_guest import arrays
 from kbench_guest.drivers import example_file
 from kbench_guest.drivers.parity_files import moved
 from kbench_guest.drivers.twin import weight_names
+from kbench_guest.observing.received import guarded
 from kbench_guest.protocol import in_a_line
 
 if TYPE_CHECKING:
@@ -27,8 +28,12 @@ SUMS = 16  # of a weight's change
 
 def of_model(
     framework: "KerasModels", model: Any, example: Any, spec: Dict[str, Any], feed: Any, events: "Events"
-) -> None:
-    """Write the event of a Keras model's first step; afterwards the model is as it was before."""
+) -> Optional[Callable[[], Dict[str, Any]]]:
+    """Write the event of a Keras model's first step; afterwards the model is as it was before.
+
+    Returns what takes the step once more from the same state, at any time before the process ends, and returns the
+    fields of its event (of the state, nothing is put back then); None if it cannot be taken.
+    """
     from kbench_guest.frameworks.layers import class_name, find
 
     fixed = getattr(model, "inputs", None) and framework.shape_of(model.inputs[0])[0] is not None
@@ -41,29 +46,47 @@ def of_model(
         seen[kind] = seen.get(kind, 0) + 1
         for position, weight in enumerate(layer.weights):
             names.append([kind, seen[kind], find(layer, weight)[0] or str(position)])
-    before = of_layers(framework.weights(model))
-    start = framework.values(model.weights)
 
-    def step(trial: Any, level: float, first: List[Any] = start) -> Step:
+    def step(level: float, rounded: bool = False) -> Step:
         trial.restart(level)
-        if first is not start:
-            framework.set_values(model.weights, first)
-        origin = before if first is start else of_layers(framework.weights(model))
+        if rounded:
+            framework.set_values(model.weights, [moved(value) for value in framework.values(model.weights)])
+        origin = of_layers(framework.weights(model))
         reported = train_on(trial.model, weights, batch)
         return float(np.ravel(reported)[0]), changes(origin, of_layers(framework.weights(model)))
 
+    def again() -> Dict[str, Any]:
+        asked[:] = []
+        with trial.steps(batch.samples):
+            plain = step(0.0)
+            noisy = step(1.0) if asked else None
+            trial.restart(0.0)
+            before = of_layers(framework.weights(model))
+        return dict(described(names, before, plain, plain, noisy), draws=sorted(set(asked)))
+
     try:
         trial = framework.trial(model, example, spec["device"])
+        asked = trial.asked
         with trial.steps(batch.samples):
-            plain = step(trial, 0.0)
-            rounded = step(trial, 0.0, [moved(value) for value in start])
-            noisy = step(trial, 1.0) if trial.asked else None
+            before = of_layers(framework.weights(model))
+            plain = step(0.0)
+            rounded = step(0.0, rounded=True)
+            noisy = step(1.0) if asked else None
     except Exception as error:  # the training itself may still work
         events.write("step", changes=[], unchecked=in_a_line(error))
-        return
-    events.write("step", draws=sorted(set(trial.asked)), **described(names, before, plain, rounded, noisy))
+        return None
+    events.write("step", draws=sorted(set(asked)), **described(names, before, plain, rounded, noisy))
     for text in trial.notes():
         events.write("note", text=text)
+    return again if trial.put_away() else None
+
+
+def write_again(again: Callable[[], Dict[str, Any]], events: "Events") -> None:
+    """Write the event of the step that is taken once more, after the last epoch, from the state before the first."""
+    with events.phase("probe"):
+        found = guarded(again)
+    if found is not None:
+        events.write("step_again", **found)
 
 
 def of_twin(

@@ -53,6 +53,7 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
         framework.set_values(model.weights, trained)
     check_settings(framework, model, spec, events)
     check_device(framework, model, spec, events)
+    again = None
     if spec.get("parity"):
         parity.run(framework, model, example, spec, feed, events)
     elif spec.get("inside"):
@@ -61,11 +62,13 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
         class_weights = example_file.class_weights(example)
         inside.look(framework, model, feed.batch(0), class_weights, spec, events, site="")
     else:
-        epochs.measure(framework, model, example, spec, feed, train, validation, events)
+        again = epochs.measure(framework, model, example, spec, feed, train, validation, events)
     process.report(framework, events, allocator_peak_mib=framework.allocator_peak_mib(model))
     others = [one for one in process.frameworks() if one not in imported and one.split()[0] != spec["keras_backend"]]
     if others:
         events.write("note", text=f"its file also imports {' and '.join(others)}")
+    if again is not None:
+        again()
 
 
 def check_loaded(spec: Dict[str, Any], versions: Tuple[str, str], events: "Events") -> None:

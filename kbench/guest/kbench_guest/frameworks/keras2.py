@@ -80,6 +80,10 @@ class AnyBackend(keras_models.KerasModels):
         """The model's optimizer, which makes slots of its own for each training function."""
         return model.optimizer
 
+    def rates(self, optimizer: Any) -> List[Any]:
+        """The variables that callbacks set."""
+        return [optimizer.lr] if hasattr(optimizer, "lr") else []
+
     def optimizer_variables(self, optimizer: Any) -> List[Any]:
         """All variables that a step changes besides the weights."""
         return [optimizer.iterations] + list(optimizer.weights)
@@ -247,7 +251,17 @@ class MXNet(OnMXNet, AnyBackend):
         return K.variable(np.zeros((1,) * rank))  # it has no scalars
 
     def optimizer_on_trial(self, model: Any) -> Any:
-        return copy.deepcopy(model.optimizer)  # it counts steps in itself
+        copied = copy.deepcopy(model.optimizer)  # it counts steps in itself
+        self._count_anew(copied)
+        return copied
+
+    @staticmethod
+    def _count_anew(optimizer: Any) -> None:
+        optimizer._index_update_count.clear()
+        optimizer.num_update = optimizer.begin_num_update
+
+    def updates(self, model: Any) -> Optional[int]:
+        return int(model.optimizer.num_update)
 
     def optimizer_variables(self, optimizer: Any) -> List[Any]:
         return []
@@ -256,9 +270,7 @@ class MXNet(OnMXNet, AnyBackend):
         module = getattr(tried._module, "_curr_module", None)
         if module is not None and module.optimizer_initialized:
             module._updater.states.clear()
-            optimizer = module._updater.optimizer
-            optimizer._index_update_count.clear()
-            optimizer.num_update = optimizer.begin_num_update
+            self._count_anew(module._updater.optimizer)
 
     def set_values(self, weights: Any, values: Any) -> None:
         super().set_values(weights, values)

@@ -48,10 +48,11 @@ class TensorFlow2(keras3.TensorFlow2):
         return trials.Keras2OnTensorFlow2(self, model, _engine("base_layer").backend.RandomGenerator)
 
     def optimizer_variables(self, optimizer: Any) -> List[Any]:
-        """All variables that a step changes besides the weights."""
+        """All variables that a step or a callback changes besides the weights."""
         held = optimizer.variables() if callable(optimizer.variables) else optimizer.variables
         inner = getattr(optimizer, "inner_optimizer", None)  # of a loss that is scaled, in float16
-        return list(held) + [optimizer.iterations] + ([] if inner is None else self.optimizer_variables(inner))
+        rate = [optimizer.learning_rate] if hasattr(optimizer.learning_rate, "assign") else []  # no schedule
+        return list(held) + rate + [optimizer.iterations] + ([] if inner is None else self.optimizer_variables(inner))
 
     def transfer(self, model: Any, arrays: List[Any]) -> None:
         copied = [self.module.convert_to_tensor(one) for one in arrays + [np.float32(1)]]

@@ -6,6 +6,7 @@ The random numbers of its layers are fixed ones (fixed_noise.py), so that the st
 import contextlib
 import random
 import sys
+import tempfile
 from typing import Any, Dict, Iterable, Iterator, List, Tuple
 
 import keras
@@ -13,6 +14,8 @@ import numpy as np
 
 from kbench_guest.frameworks import fixed_noise
 from kbench_guest.frameworks.layers import layers
+
+MOST_NUMBERS = 10**8  # of a state that is put away: 400 MB
 
 
 class Trial:
@@ -25,8 +28,31 @@ class Trial:
         self.asked: List[str] = []
         # id of a variable -> (the variable, its value before the first step)
         self._state: Dict[int, Tuple[Any, Any]] = {}
+        self._away: Any = None  # the file that has the values meanwhile
+
+    def put_away(self) -> bool:
+        """Keep the state in a file, and no longer in memory; returns whether it is small enough for that.
+
+        `steps` takes it back, so that the first step can be taken again.
+        """
+        if sum(np.size(value) for _, value in self._state.values()) > MOST_NUMBERS:
+            return False
+        self._away = tempfile.TemporaryFile()  # noqa: SIM115  # until training has ended
+        for place, (variable, value) in self._state.items():
+            np.save(self._away, value)
+            self._state[place] = variable, None
+        return True
+
+    def _take_back(self) -> None:
+        if self._away is not None:
+            self._away.seek(0)
+            for place, (variable, _) in self._state.items():
+                self._state[place] = variable, np.load(self._away)
+            self._away.close()
+            self._away = None
 
     def _keep(self, variables: Iterable[Any]) -> None:
+        self._take_back()
         new = [variable for variable in variables if id(variable) not in self._state]
         for variable, value in zip(new, self._framework.values(new)):
             self._state[id(variable)] = (variable, value)
@@ -150,8 +176,9 @@ class Keras2(Trial):
     def steps(self, samples: int) -> Iterator[None]:
         """A context in which the model may train on batches of so many samples."""
         of = self._of
+        self._keep(list(of.weights) + self._framework.rates(of.optimizer))
+        super().restart(0.0)
         optimizer = self._framework.optimizer_on_trial(of)
-        self._keep(of.weights)
         try:
             functions = fixed_noise.keras2(self._level, self.asked)
             with fixed_noise.replaced(keras.backend, functions), means_of_activities(of, samples):
@@ -168,6 +195,7 @@ class Keras2(Trial):
         finally:
             super().restart(0.0)
             self._framework.end_trial(of)
+            self.model = of  # the other one, with all that is compiled for it, is made anew for further steps
 
 
 def of_activities(model: Any) -> List[Any]:

@@ -1,0 +1,145 @@
+"""Cheats that begin after the first epoch, on real backends: each differs, in a sentence; what is honest does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from probing import Job, as_of, probe, vectors
+
+from kbench.analysis import fingerprints, last_steps
+
+pytestmark = pytest.mark.timeout(3600)
+
+EXAMPLE = '''"""A small model, which may cheat from its second epoch on."""
+
+import os
+
+import keras
+from keras import layers as L
+from keras.models import Model, Sequential
+
+LATER = {"on": False}
+INPUT = "flat"
+OPTIMIZER = {"class_name": "Adam", "learning_rate": 0.01, "epsilon": 1e-7}
+LOSS = "sparse_categorical_crossentropy"
+METRICS = []
+
+
+class Own(keras.callbacks.Callback):
+    def on_epoch_begin(self, epoch, logs=None):
+        LATER["on"] = bool(os.environ.get("CHEATS")) and epoch > 0
+        later(self.model, epoch)
+
+
+def later(model, epoch):
+    pass
+
+
+def callbacks():
+    return [Own()]
+
+
+def layers():
+    return []
+
+
+def build_model(input_shape, num_classes):
+    model = Sequential()
+    model.add(L.Dense(16, activation="relu", input_shape=input_shape))
+    for layer in layers():
+        model.add(layer)
+    model.add(L.Dense(num_classes, activation="softmax"))
+    return model
+'''
+STEP = (
+    "class Own(Model):\n    number = 0\n    def train_step(self, *given):\n        BODY\n"
+    "        return super().train_step(*given)\n"
+    "def build_model(shape, classes):\n"
+    "    x = L.Input(shape)\n    return Own(x, L.Dense(classes, activation='softmax')(x))\n"
+)
+FROZEN = (
+    "def later(model, epoch):\n    if LATER['on']:\n        model.layers[-1].trainable = False\n"
+    "        model.compile(loss=model.loss, optimizer=model.optimizer)\n"
+)
+# Name -> (what is added to the example, how its sentence begins).
+ON_TORCH = {
+    "labels": (
+        "def LOSS(y, p):\n    y = y.roll(1, 0) if LATER['on'] else y\n"
+        "    return keras.losses.sparse_categorical_crossentropy(y, p)\n",
+        f"{last_steps.OTHER}the loss ",
+    ),
+    "clipped": (
+        "def later(model, epoch):\n    model.optimizer.global_clipnorm = 0.01 if LATER['on'] else None\n"
+        'OPTIMIZER = {"class_name": "SGD", "learning_rate": 0.01}\n',
+        f"{last_steps.OTHER}Dense ",
+    ),
+    "no_dropout": (
+        "class Own(L.Dropout):\n    def call(self, x, training=None):\n"
+        "        return super().call(x, training=training and not LATER['on'])\n"
+        "def layers():\n    return [Own(0.5)]\n"
+        "class Switch(keras.callbacks.Callback):\n    def on_epoch_begin(self, epoch, logs=None):\n"
+        "        LATER['on'] = bool(os.environ.get('CHEATS')) and epoch > 0\n"
+        "def callbacks():\n    return [Switch()]\n",
+        f"{last_steps.OTHER}its layers draw nothing at random instead of dropout",
+    ),
+    "half_precision": (
+        STEP.replace(
+            "BODY",
+            "if LATER['on']:\n            import torch\n            with torch.autocast('cpu', torch.bfloat16):\n"
+            "                return super().train_step(*given)",
+        ).replace("Own", "Half"),
+        last_steps.OTHER,
+    ),
+}
+EVERYWHERE = {"frozen": (FROZEN, last_steps.OTHER)}
+# What a state has to have, to be the one before training.
+HONEST = {
+    "normalized": "def layers():\n    return [L.Dense(8), L.BatchNormalization(), L.Dropout(0.5)]\n",
+    "scheduled": (
+        "def callbacks():\n"
+        "    return [keras.callbacks.LearningRateScheduler(lambda epoch: 0.01 * 0.5**epoch)]\n"
+        'OPTIMIZER = {"class_name": "SGD", "learning_rate": 0.1, "momentum": 0.9}\n'
+    ),
+    "recurrent": (
+        "def layers():\n    return [L.Reshape((4, 4)), L.LSTM(8, recurrent_activation='sigmoid')]\n"
+        'OPTIMIZER = {"class_name": "RMSprop", "learning_rate": 0.01}\n'
+    ),
+}
+EACH = pytest.mark.parametrize(
+    "backend",
+    [
+        "keras3/torch",
+        *(pytest.param(f"keras3/{one}", marks=pytest.mark.thorough) for one in ("jax", "tensorflow")),
+        *(
+            pytest.param(f"keras2/{one}", marks=pytest.mark.thorough)
+            for one in ("tensorflow", "tensorflow2", "cntk", "theano", "mxnet")
+        ),
+    ],
+)
+
+
+@EACH
+def test_what_begins_after_the_first_epoch_is_named_and_nothing_else(backend: str, tmp_path: Path) -> None:
+    cheats = {**EVERYWHERE, **(ON_TORCH if backend == "keras3/torch" else {})}
+    arrays, jobs = vectors(tmp_path / "data"), dict[str, Job]()
+    for name, text in {**{name: text for name, (text, _) in cheats.items()}, **HONEST}.items():
+        file = tmp_path / f"{name}.py"
+        file.write_text(EXAMPLE + text)
+        jobs[name] = Job(file, arrays, epochs=2)
+        if name in cheats:
+            jobs[f"{name}!"] = Job(file, arrays, cheats=True, epochs=2)
+    found = probe(tmp_path / "cells", backend, jobs)
+    said = {
+        name: fingerprints.differences([found[name], as_of(found[f"{name}!"], example=name, backend=f"{backend}!")])
+        for name in cheats
+    }
+    wrong = {
+        name: sentences
+        for name, sentences in said.items()
+        if not any(one.startswith(cheats[name][1]) for both in sentences.values() for one in both)
+    }
+    assert wrong == {}
+    assert {name: last_steps.changed(one) for name, one in found.items() if not name.endswith("!")} == dict.fromkeys(
+        [name for name in jobs if not name.endswith("!")], ""
+    )
