@@ -61,8 +61,8 @@ def changed(one: Measured) -> str | None:
     if first is None or again is None or first_steps.draws(one) is None:
         return None
     if first.draws != again.draws:
-        now, before = (" and ".join(draws or ()) or "nothing" for draws in (again.draws, first.draws))
-        return f"its layers draw {now} at random instead of {before}"
+        drawn = [" and ".join(draws or ()) or "nothing" for draws in (again.draws, first.draws)]
+        return f"its layers draw {drawn[0]} at random instead of {drawn[1]}"
     for before, now, how in (
         (first.loss, again.loss, ""),
         (first.noisy_loss, again.noisy_loss, first_steps.NOISE),

@@ -40,7 +40,7 @@ def text(rows: Sequence[Summary], width: int, paint: Paint = unpainted) -> str:
         turned = {(backend, example): row for (example, backend), row in best.items()}
         lines = _grid("backend", backends, examples, turned, paint)
     baseline = next((row.baseline for row in rows if row.baseline), "")
-    what = f"Time, as a multiple of that of {plain(baseline)}" if baseline else "Time, as a multiple of the fastest's"
+    what = f"Time, as a multiple of that of {plain(baseline)}" if baseline else "Times slower than the fastest"
     verdicts = {row.verdict for row in best.values()}
     meant = [meaning for verdict, meaning in _MARKS.items() if verdict in verdicts]
     meant += ["-: not supported"] if any(row.status == UNSUPPORTED for row in best.values()) else []

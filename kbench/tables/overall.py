@@ -32,7 +32,10 @@ def _answer(one: Overall, where: str, unable: Collection[str]) -> str:
         return plain(f"No backend can be named: {over} times vary too much.")
     as_fast = [f"{other[0]} is as fast ({_bounds(other)})" for other in equal]
     as_fast += [f"{other[0]} may be as fast ({_bounds(other)})" for other in near]
-    parts = ["; ".join([f"Take {one.fastest}: {over} it takes the least time", *as_fast]) + "."]
+    parts = [
+        "; ".join([f"Take {one.fastest}: {over} it takes the least time (geometric means, 95 % intervals)", *as_fast])
+        + "."
+    ]
     if slower:
         last = f"; the slowest, {_ratio(slower[-1])}" if len(slower) > 2 else ""
         shown = slower[:1] if len(slower) > 2 else slower

@@ -62,7 +62,10 @@ def test_who_is_not_in_every_example_is_named_and_left_out() -> None:
     (found,) = overall(rows({"a": [1.0, 1.0, 1.0], "b": [2.0, 2.1, 2.2], "c": [0.0, 3.0, 3.0]}))
     assert [name for name, _, _ in found.others] == ["b"] and found.missing == ("c",)
     (said,) = sentences(rows({"a": [1.0, 1.0, 1.0], "b": [2.0, 2.1, 2.2], "c": [0.0, 3.0, 3.0]}))
-    assert said.startswith("Take a: over these 3 examples it takes the least time. b takes 2.10 times as long (")
+    assert said.startswith(
+        "Take a: over these 3 examples it takes the least time (geometric means, 95 % intervals). b takes 2.10 times as "
+        "long ("
+    )
     assert said.endswith("Without a time in some example: c.")
 
 
@@ -116,9 +119,12 @@ def test_examples_in_which_another_backend_is_faster_are_named() -> None:
 
 def test_what_may_be_as_fast_and_what_is_are_said_with_their_bounds() -> None:
     (said,) = sentences(rows({"a": [1.0, 1.0, 1.0], "b": [1.01, 1.0, 1.02], "c": [1.2, 1.3, 1.0]}))
-    assert said.startswith("Take a: over these 3 examples it takes the least time; b is as fast (1.01 times, 0.")
+    assert said.startswith(
+        "Take a: over these 3 examples it takes the least time (geometric means, 95 % intervals); b is as fast (1.01 "
+        "times, 0."
+    )
     (said,) = sentences(rows({"a": [1.0, 1.0], "b": [1.1, 1.0]}))
-    assert "least time; b may be as fast (1.05 times, 0.9" in said
+    assert "95 % intervals); b may be as fast (1.05 times, 0.9" in said
     assert "takes" not in said.partition(";")[2]
 
 

@@ -82,7 +82,7 @@ def test_a_disk_that_is_full_at_any_moment_loses_nothing_and_resume_does_the_res
     advice = "`kbench report results/mine` writes what is missing." if whole else "continue with `kbench resume"
     assert advice in first[-1] and "Traceback" not in "".join(first)
     if whole:  # what cannot be written is printed all the same
-        assert "Time, as a multiple of the fastest's" in said.stdout.partition("Resuming mine")[0]
+        assert "Times slower than the fastest" in said.stdout.partition("Resuming mine")[0]
     assert (bench.folder / "second.status").read_text() == "0\n", second
     assert [one.outcome.status for one in after.measured] == [OK] * 4
     assert sum(line.startswith("[") for line in second) == 4 - len(finished), "none is measured again"
