@@ -101,9 +101,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("docs/answers", "tests/audit", "examples_models/programs"):
         shutil.copytree(CHECKOUT / name, place / name)
     (place / "train.py").write_text("import keras\n")
-    (program,) = (
-        one for one in blocks(CHECKOUT / "docs" / "examples-and-backends.md", "python") if "attention" in one
-    )
+    (program,) = blocks(CHECKOUT / "docs" / "transformer.md", "python")
     (place / "my_transformer.py").write_text(program)
     (place / "train.ipynb").write_text('{"cells": [{"cell_type": "code", "source": "import keras\\n"}]}')
     shutil.copy(CHECKOUT / "examples_models" / "kinds" / "basic.py", place / "my_model.py")

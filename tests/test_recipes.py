@@ -46,7 +46,7 @@ def test_the_dockerfile_keeps_the_cache_in_its_volume_and_starts_kbench() -> Non
 
 
 def test_the_transformer_of_the_page_is_an_example(tmp_path: Path) -> None:
-    (program,) = (one for one in blocks(DOCS / "examples-and-backends.md", "python") if "attention" in one)
+    (program,) = blocks(DOCS / "transformer.md", "python")
     (tmp_path / "my_transformer.py").write_text(program)
     read = examples.load(tmp_path / "my_transformer.py")
     assert read.task == "train" and read.own_data and {"smoke", "full"} <= set(read.profiles)
