@@ -44,6 +44,16 @@ def test_a_name_that_no_test_has_is_found() -> None:
     assert missing(", ".join(f"`{name}`" for name in names)) == names
 
 
+def test_the_audit_has_each_rebuilt_mistake_with_a_sentence_that_is_said_of_it() -> None:
+    folder = CHECKOUT / "tests" / "audit"
+    said = re.split(r"^\[(\w+/\w+)\]", (folder / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    sentences = dict(zip(said[1::2], said[2::2], strict=True))
+    page = (CHECKOUT / "docs" / "audit.md").read_text(encoding="utf-8")
+    quoted = {name: text for text, name in re.findall(r"\[([^]]+)\]\(\.\./tests/audit/(\w+/\w+)\.py\)", page)}
+    assert set(quoted) == set(sentences) == {f"{file.parent.name}/{file.stem}" for file in folder.glob("*/*.py")}
+    assert [name for name, text in quoted.items() if text not in sentences[name]] == []
+
+
 def test_the_page_of_twins_lists_those_that_are_there() -> None:
     page = (CHECKOUT / "docs" / "native.md").read_text(encoding="utf-8")
     table = page.partition("| example | has a twin on |\n| --- | --- |\n")[2].partition("\n\n")[0]

@@ -78,12 +78,12 @@ def test_the_reference_has_every_option_event_backend_and_example(site: Path) ->
     assert "imdb_gru" in shown("examples")
 
 
-def test_each_program_of_an_answer_has_a_command_and_a_paragraph() -> None:
+def test_each_program_of_an_answer_has_a_command_in_the_row_of_its_thread() -> None:
     programs = {path.stem for path in (CHECKOUT / "docs" / "answers").glob("*.py")}
     commanded = re.findall(r"docs/answers/(\w+)\.py", "\n".join(answer_commands()))
     assert sorted(commanded) == sorted(programs)
-    answered = re.findall(r"^\*\*(\d+): ", ANSWERS.read_text("utf-8"), re.MULTILINE)
-    assert sorted(answered) == sorted(program.rpartition("_")[2] for program in programs)
+    rows = re.findall(r"^\| .*?\[(\d+)\].*_(\d+)\.py ", ANSWERS.read_text("utf-8"), re.MULTILINE)
+    assert len(rows) == len(programs) and all(thread == program for thread, program in rows)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What was not equal in published comparisons is built again: kbench says of each what docs/audit.md quotes."""
+"""The mistakes of published comparisons are built again: kbench says of each what tests/audit/README.md quotes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from kbench.values import Measured
 
 pytestmark = pytest.mark.timeout(1800)
 
-DOCUMENT = CHECKOUT / "docs" / "audit.md"
 FILES = CHECKOUT / "tests" / "audit"
+DOCUMENT = FILES / "README.md"
 BACKENDS = ("keras3/jax", "keras3/torch")
 OF_ITSELF = "another_backend"  # spoils the Keras of its process: in no process with others
 MISTAKES = sorted(path.stem for path in (FILES / "mistakes").glob("*.py"))
@@ -29,7 +29,7 @@ def quoted() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     name = ""
     for link, block in re.findall(
-        r"\]\(\.\./tests/audit/(\w+/\w+)\.py\)|^```text\n(.*?)^```",
+        r"\]\((\w+/\w+)\.py\)|^```text\n(.*?)^```",
         DOCUMENT.read_text("utf-8"),
         re.DOTALL | re.MULTILINE,
     ):
