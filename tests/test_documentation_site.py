@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from documentation_commands import ANSWERS, CHECKOUT, PAGES, answer_commands, blocks, commands
+from documentation_commands import ANSWERS, CHECKOUT, PAGES, answer_commands, commands
 
 from kbench.cli import arguments, main
 
@@ -101,8 +101,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("docs/answers", "tests/audit", "examples_models/programs"):
         shutil.copytree(CHECKOUT / name, place / name)
     (place / "train.py").write_text("import keras\n")
-    (program,) = blocks(CHECKOUT / "docs" / "transformer.md", "python")
-    (place / "my_transformer.py").write_text(program)
     (place / "train.ipynb").write_text('{"cells": [{"cell_type": "code", "source": "import keras\\n"}]}')
     shutil.copy(CHECKOUT / "examples_models" / "kinds" / "basic.py", place / "my_model.py")
     return place

@@ -1,15 +1,14 @@
-"""The files that the how-tos give to copy: a workflow of GitHub Actions, a Dockerfile, a transformer."""
+"""The files that the how-tos give to copy: a workflow of GitHub Actions, a Dockerfile, a backend."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import yaml
-from documentation_commands import CHECKOUT, blocks
+from documentation_commands import CHECKOUT
 
 from kbench.cli import arguments
-from kbench.selection import examples
+from kbench.selection import backends
 
 DOCS = CHECKOUT / "docs"
 
@@ -45,8 +44,7 @@ def test_the_dockerfile_keeps_the_cache_in_its_volume_and_starts_kbench() -> Non
     assert int(version) >= 10
 
 
-def test_the_transformer_of_the_page_is_an_example(tmp_path: Path) -> None:
-    (program,) = blocks(DOCS / "transformer.md", "python")
-    (tmp_path / "my_transformer.py").write_text(program)
-    read = examples.load(tmp_path / "my_transformer.py")
-    assert read.task == "train" and read.own_data and {"smoke", "full"} <= set(read.profiles)
+def test_the_framework_to_copy_is_a_backend_with_a_twin() -> None:
+    folder = DOCS / "my_backends"
+    assert [(name, one.kind) for name, one in backends.load_all(folder).items()] == [("native/tinygrad", "native")]
+    assert (folder / "native" / "tinygrad" / "mnist_mlp.py").is_file()

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
 from pathlib import Path
 
 import pytest
-from documentation_commands import CHECKOUT, blocks
+from documentation_commands import CHECKOUT
 from real_runs import Finished, Kbench, compare_with_other_tests
 
 from kbench import paths
 from kbench.analysis.rows import summarised
-from kbench.environments import installers
 from kbench.selection import backends
 
 pytestmark = pytest.mark.timeout(3600)
@@ -21,7 +17,6 @@ BACKENDS = backends.load_all(paths.project_folder("backends"))
 UNDER_THE_ROOT = ("native/caffe2", "native/gluon", "native/lasagne", "native/mxnet-module")
 # Not to be asked: their builds for the CPU know no other device.
 DEVICES = dict.fromkeys(("native/caffe", "native/lasagne"), "unknown")
-PAGE = CHECKOUT / "docs" / "native.md"
 WHY_NOT = {name: backend.unavailable for name, backend in BACKENDS.items() if backend.unavailable}
 NATIVE = [name for name, backend in BACKENDS.items() if backend.kind == "native" and name not in WHY_NOT]
 
@@ -138,17 +133,9 @@ def test_all_frameworks_are_where_keras_is_after_some_steps(kbench: Kbench) -> N
 
 
 def test_the_framework_that_the_page_adds_trains_as_the_others_do(
-    kbench: Kbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kbench: Kbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "my_backends" / "native"
-    (folder / "tinygrad").mkdir(parents=True)
-    (toml,) = blocks(PAGE, "toml")
-    (folder / "tinygrad.toml").write_text(toml)
-    (folder / "tinygrad" / "mnist_mlp.py").write_text(blocks(PAGE, "python")[-1])
-    (locks,) = re.findall(r"^ {4}(printf .*(?:\n {8}.*)+)", PAGE.read_text("utf-8"), re.MULTILINE)
-    monkeypatch.setenv("PATH", f"{Path(installers.uv_program()).parent}:{os.environ['PATH']}")
-    subprocess.run(locks, shell=True, cwd=tmp_path, env=installers.uv_environment(), check=True)
-    monkeypatch.setenv("KBENCH_BACKENDS", str(folder.parent))
+    monkeypatch.setenv("KBENCH_BACKENDS", str(CHECKOUT / "docs" / "my_backends"))
     run = kbench.measure("native/chainer,native/tinygrad", "mnist_mlp", "--repeats", "1")
     assert run.status == 0, run.output
     chainer, tinygrad = sorted(summarised(run.results()), key=lambda row: row.backend)
