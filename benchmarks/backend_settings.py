@@ -203,7 +203,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--rounds", type=int, default=3, help="processes of each combination (3)")
     parser.add_argument("--epochs", type=int, default=3, help="of each process; the first is not counted (3)")
     parser.add_argument("--samples", type=int, help="in an epoch, for every example")
-    parser.add_argument("--markdown", action="store_true", help="print tables as docs/settings.md has them")
+    parser.add_argument("--markdown", action="store_true", help="print tables as backend_settings.md has them")
     parser.add_argument("--candidates", type=Path, default=CANDIDATES, help="the file with what is tried")
     options = parser.parse_args(argv)
     try:

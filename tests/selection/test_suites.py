@@ -248,7 +248,7 @@ def test_examples_that_a_suite_has_can_be_chosen_and_no_others() -> None:
 
 
 def test_the_file_in_the_documentation_is_a_suite(tmp_path: Path) -> None:
-    (text,) = blocks(CHECKOUT / "docs" / "suites.md", "toml")
+    (text,) = blocks(CHECKOUT / "docs" / "compare.md", "toml")
     path = tmp_path / "mine.toml"
     path.write_text(text)
     suite = suites.load(path)
