@@ -31,7 +31,6 @@ STANDS_FOR = {
     "~/conda/envs/jax": sys.executable,
     "gpu": "cpu",
     "/mnt/conda-channel": "channel",
-    "./mine.toml": str(CHECKOUT / "suites/usability.toml"),
     "docs/cluster/slurm.yaml": str(CHECKOUT / "docs/cluster/slurm.yaml"),
     "docs/cluster/kubernetes.yaml": str(CHECKOUT / "docs/cluster/kubernetes.yaml"),
 }

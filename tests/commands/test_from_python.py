@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 import pytest
@@ -202,8 +202,3 @@ def test_the_program_of_the_page_measures(bench: Bench, capsys: pytest.CaptureFi
     lines = capsys.readouterr().out.splitlines()
     assert [line.rpartition(" ")[0] for line in lines[::2]] == ["keras9/fake my_example ok"] * 2
     assert [line.partition(" [")[0] for line in lines[1::2]] == ["8 ok", "16 ok"]
-
-
-def test_the_page_names_every_event() -> None:
-    page = PAGE.read_text("utf-8")
-    assert {kind.__name__ for kind in get_args(events.Event)} <= set(re.findall(r"`(\w+)`", page))

@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from documentation_commands import CHECKOUT, blocks
 
 from kbench import axes, datasets, paths
 from kbench.commands import choices
@@ -245,14 +244,6 @@ def test_examples_that_a_suite_has_can_be_chosen_and_no_others() -> None:
     assert chosen.name == "fcn_r"
     with pytest.raises(UserError, match="The suite dlbench has no example 'mnist_mlp'"):
         suites.chosen_examples(path, suite, KNOWN, "mnist_mlp")
-
-
-def test_the_file_in_the_documentation_is_a_suite(tmp_path: Path) -> None:
-    (text,) = blocks(CHECKOUT / "docs" / "compare.md", "toml")
-    path = tmp_path / "mine.toml"
-    path.write_text(text)
-    suite = suites.load(path)
-    assert suite.examples["mnist_mlp"].infer.batch_size == (1, 32) and suite.tables
 
 
 def test_options_of_a_run_become_its_suite(own: Path) -> None:
