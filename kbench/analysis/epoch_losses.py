@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from statistics import median_low
 
 from kbench.analysis import first_steps
+from kbench.epochs import Epoch
 from kbench.text import significant
 from kbench.values import Measured
 
@@ -24,8 +25,9 @@ ENOUGH = 10  # steps, to have a mean of what is random
 FLOOR = 0.02  # of the first loss: smaller losses are compared as if they were so large
 UNSTABLE = 1.5  # times the loss of the first batch: from then on training is chaos
 RISES, HIGH = 1.0, 0.8  # times that loss: of the larger and the smaller one, where others clip
-SAME_LOSS, SCORE = 1e-3, 0.05  # losses that agree so well, relative, have accuracies that do, absolute
-VALIDATION, OF_ACCURACY = 10.0, 0.25  # times the loss, and absolute: what no training with the same loss explains
+SAME_LOSS, SCORE = 1e-4, 0.05  # losses that agree so well, relative, have accuracies that do, absolute
+VALIDATION = 10.0  # times the validation loss: what no training with the same loss explains
+LARGER, OF_ACCURACY = 1.2, 0.25  # nor so many times, if accuracies are so far apart
 ERRORS = 5.0  # standard errors of an accuracy of so many validation samples, at most
 
 
@@ -35,72 +37,106 @@ class _Pair:
 
     one: Measured
     reference: Measured
-    position: int  # of the epoch, from 0
+    own: Epoch
+    other: Epoch  # of the reference, of the same number
 
     def losses(self) -> tuple[float, float]:
-        return _loss(self.one, self.position), _loss(self.reference, self.position)
+        return _loss(self.own), _loss(self.other)
+
+    @property
+    def number(self) -> int:
+        return self.own.epoch
 
     @property
     def first(self) -> float:
-        """The larger loss of the first batches; 0 where that is not known."""
+        """The larger loss of the first batches; of the first epochs where that is not known."""
         steps = (self.one.facts.first_step, self.reference.facts.first_step)
-        return max((step.loss for step in steps if step is not None and step.loss is not None), default=0.0)
+        known = [step.loss for step in steps if step is not None and step.loss is not None]
+        return max(known or [_loss(epoch) for one in (self.one, self.reference) for epoch in one.epochs[:1]])
+
+    @property
+    def stable(self) -> bool:
+        """Whether the reference's training is, as far as its loss shows."""
+        return not 0 < UNSTABLE * self.first <= _loss(self.other)
 
     @property
     def share(self) -> float:
+        """Of the larger loss; infinite where one is no number."""
         own, other = self.losses()
-        return abs(own - other) / (max(abs(own), abs(other), FLOOR * self.first) or 1.0)
+        apart = abs(own - other) / (max(abs(own), abs(other), FLOOR * self.first) or 1.0)
+        return math.inf if math.isnan(apart) else apart
 
 
 def differences(cells: Sequence[Measured]) -> list[tuple[Measured, str, str]]:
     """(cell, how it differs from the middle one, or from the first of two; the reason, if that is declared).
 
-    cells: trainings from common weights.
+    cells: trainings from common weights. Those of a program are not compared: its batches are its own.
     """
-    known = [one for one in cells if one.epochs and math.isfinite(_loss(one, 0))]
+    known = [one for one in cells if not one.facts.unit and one.epochs and math.isfinite(_loss(one.epochs[0]))]
     return [found for one in known if (found := _of_cell(one, known)) is not None] if len(known) > 1 else []
 
 
 def _of_cell(one: Measured, cells: Sequence[Measured]) -> tuple[Measured, str, str] | None:
+    """The first difference that is not known, or else the first that is."""
+    known = ""
     for pair in _pairs(one, cells):
-        number = pair.position + 1
-        own, other = pair.losses()
-        if pair.share <= _allowed(pair) or pair.share <= _known(pair):
-            if how := _unlike_loss(pair):
-                return one, f"unlike {pair.reference.cell.backend} in {how}", ""
-        elif reason := _declared(pair):
-            backend = pair.reference.cell.backend
-            return one, "", f"its loss of epoch {number} differs from that of {backend}, as is known: {reason}"
-        else:
-            how = f"the loss of epoch {number}: {significant(own, 3)} instead of {significant(other, 3)}"
-            return one, f"unlike {pair.reference.cell.backend} in {how}, from the same weights and batches", ""
-    return None
+        backend = pair.reference.cell.backend
+        what, how, reason = _difference(pair, bool(known))
+        if how and not reason:
+            return one, f"unlike {backend} in {how}", ""
+        if how and not known:
+            known = f"its {what} of epoch {pair.number} differs from that of {backend}, as is known: {reason}"
+    return (one, "", known) if known else None
+
+
+def _difference(pair: _Pair, known: bool) -> tuple[str, str, str]:
+    """(of what, how, the reason if that is declared), all empty where there is none; `known`: after one that is."""
+    if pair.share > _allowed(pair) and pair.share > _known(pair):
+        own, other = map(_shown, pair.losses())
+        how = f"the loss of epoch {pair.number}: {own} instead of {other}, from the same weights and batches"
+        return "loss", how, _declared(pair, known)
+    if how := _unlike_accuracy(pair):
+        return "accuracy", how, ""
+    how = _unlike_validation(pair)
+    return ("validation loss", how, _of_averages(pair)) if how else ("", "", "")
 
 
 def _pairs(one: Measured, cells: Sequence[Measured]) -> Iterator[_Pair]:
     """The cell beside the middle one of each epoch, as long as training is stable there."""
-    for position in range(len(one.epochs)):
-        there = [other for other in cells if len(other.epochs) > position and math.isfinite(_loss(other, position))]
-        if one not in there or len(there) < 2:
+    for own in one.epochs:
+        there = [
+            (other, epoch)
+            for other in cells
+            for epoch in other.epochs
+            if epoch.epoch == own.epoch and (math.isfinite(_loss(epoch)) or other is one)
+        ]
+        finite = [(other, epoch) for other, epoch in there if math.isfinite(_loss(epoch))]
+        if own.loss is None or not finite or len(there) < 2:
             return
-        losses = [_loss(other, position) for other in there]
-        reference = there[0] if len(there) == 2 else there[losses.index(median_low(losses))]
-        pair = _Pair(one, reference, position)
-        if reference is not one:
+        losses = [_loss(epoch) for _, epoch in finite]
+        reference, beside = finite[0] if len(there) == 2 else finite[losses.index(median_low(losses))]
+        pair = _Pair(one, reference, own, beside)
+        if reference is not one and (pair.stable or math.isfinite(_loss(own))):
             yield pair
-        if pair.first and _loss(reference, position) >= UNSTABLE * pair.first:
+        if not pair.stable:
             return
 
 
-def _loss(one: Measured, position: int) -> float:
-    loss = one.epochs[position].loss
-    return math.nan if loss is None else loss
+def _loss(epoch: Epoch) -> float:
+    return math.nan if epoch.loss is None else epoch.loss
 
 
-def _declared(pair: _Pair) -> str:
-    """The reason in a backend's file for another loss where both are as large as at first, and one is larger."""
+def _shown(loss: float) -> str:
+    return significant(loss, 3) if math.isfinite(loss) else "no number"
+
+
+def _declared(pair: _Pair, known: bool) -> str:
+    """The reason in a backend's file for another loss where both are as large as at first, and one is larger.
+
+    Once they are another for it (`known`), they stay so.
+    """
     small, large = sorted(pair.losses())
-    if not pair.first or large < RISES * pair.first or small < HIGH * pair.first:
+    if not known and (not pair.first or large < RISES * pair.first or small < HIGH * pair.first):
         return ""
     part = first_steps.Part("rising loss", "", pair.share, 0.0, 1.0, "")
     one, other = pair.one, pair.reference
@@ -114,7 +150,7 @@ def _allowed(pair: _Pair) -> float:
         return UNKNOWN
     if any(random):
         return OF_FEW if pair.one.cell.samples < ENOUGH * pair.one.cell.batch_size else BY_CHANCE
-    return ALLOWED * math.sqrt(pair.position + 1)
+    return ALLOWED * math.sqrt(pair.number)
 
 
 def _known(pair: _Pair) -> float:
@@ -122,24 +158,39 @@ def _known(pair: _Pair) -> float:
     reasons = first_steps.compare(pair.one, pair.reference)[1]
     explained = (*pair.one.facts.explained, *pair.reference.facts.explained)
     bounds = [known.bound_of_loss for known in explained if known.reason in reasons]
-    return max(KNOWN * math.sqrt(pair.position + 1), *bounds) if reasons else 0.0
+    return max(KNOWN * math.sqrt(pair.number), *bounds) if reasons else 0.0
 
 
-def _unlike_loss(pair: _Pair) -> str:
-    """A score that is another although the loss in training is the same; empty if there is none."""
-    own, other = (one.epochs[pair.position] for one in (pair.one, pair.reference))
-    number = pair.position + 1
-    if pair.share <= SAME_LOSS and _apart(own.accuracy, other.accuracy) > SCORE:
-        return f"its accuracy of epoch {number}: {own.accuracy:.4g} instead of {other.accuracy:.4g}, at the same loss"
-    small, large = sorted((own.val_loss or 0.0, other.val_loss or 0.0))
-    if own.val_loss is None or other.val_loss is None or pair.share > ALLOWED:
+def _unlike_accuracy(pair: _Pair) -> str:
+    """Another accuracy in training although nothing is random and the loss is the same; empty where it is alike."""
+    random = [first_steps.draws(one) for one in (pair.one, pair.reference)]
+    own, other = pair.own.accuracy, pair.other.accuracy
+    if random != [False, False] or pair.share > SAME_LOSS or _apart(own, other) <= SCORE:
         return ""
+    return f"its accuracy of epoch {pair.number}: {own:.4g} instead of {other:.4g}, at the same loss"
+
+
+def _unlike_validation(pair: _Pair) -> str:
+    """Another validation loss although that in training is about the same; empty where it is alike."""
+    own, other = pair.own.val_loss, pair.other.val_loss
+    if own is None or other is None or pair.share > ALLOWED:
+        return ""
+    small, large = sorted(math.inf if math.isnan(loss) else loss for loss in (own, other))
     by_chance = ERRORS * 0.5 / math.sqrt(pair.one.cell.validation_samples or 1)
-    scores = _apart(own.val_accuracy, other.val_accuracy)
-    if large > VALIDATION * max(small, FLOOR * pair.first) or scores > max(OF_ACCURACY, by_chance):
-        shown = f"{significant(own.val_loss, 3)} instead of {significant(other.val_loss, 3)}"
-        return f"its validation loss of epoch {number}: {shown}, at the same loss in training"
-    return ""
+    # Where nothing is learnt yet, accuracies may be far apart at the same loss.
+    otherwise = _apart(pair.own.val_accuracy, pair.other.val_accuracy) > max(OF_ACCURACY, by_chance)
+    times = LARGER if otherwise else VALIDATION
+    if large <= times * max(small, FLOOR * pair.first):
+        return ""
+    loss = f"{_shown(own)} instead of {_shown(other)}"
+    return f"its validation loss of epoch {pair.number}: {loss}, at the same loss in training"
+
+
+def _of_averages(pair: _Pair) -> str:
+    """The declared reason for other moving averages, which only validation uses; empty if there is none."""
+    reasons = first_steps.compare(pair.one, pair.reference)[1]
+    explained = (*pair.one.facts.explained, *pair.reference.facts.explained)
+    return next((known.reason for known in explained if known.untrained and known.reason in reasons), "")
 
 
 def _apart(own: float | None, other: float | None) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,7 @@ from fake_runs import cell, measured
 from kbench.analysis import fingerprints
 from kbench.backend_keys import explanations
 from kbench.epochs import Epoch
+from kbench.reported import Step
 from kbench.values import Measured
 
 KNOWN = {"what": ["1 step"], "bound": 0.1, "bound_of_change": 0.2, "reason": "It is known.", "layer": "Dense"}
@@ -157,6 +159,74 @@ def test_validation_and_accuracy_follow_from_a_training_with_the_same_loss() -> 
     }
     chance = epochs("b", (1.0, 0.48), val_loss=(1.0, 0.9), val_accuracy=(0.5, 0.8), accuracy=(0.5, 0.96))
     assert said(usual, chance) == {}
+
+
+AVERAGES = {
+    "what": ["1 step"],
+    "bound": 1,
+    "bound_of_change": 1.0,
+    "untrained": True,
+    "reason": "They follow sooner.",
+}
+
+
+def test_averages_that_are_known_to_differ_explain_another_validation_and_no_other_training() -> None:
+    later = [{**KERNEL, "weight": "moving_mean", "sums": [sums]} for sums in (0.5, 0.3)]
+
+    def beside(*losses: float) -> list[Measured]:
+        usual = epochs("a", (1.0, 0.5), val_loss=(1.0, 0.4), val_accuracy=(0.5, 0.9))
+        other = epochs("b", losses, val_loss=(9.0, 6.0), val_accuracy=(0.1, 0.1))
+        known = explanations([AVERAGES])
+        return [
+            replace(
+                cell,
+                facts=msgspec.structs.replace(
+                    cell.facts,
+                    explained=known,
+                    first_step=msgspec.convert(
+                        {"event": "step", "loss": 2.5, "changes": [KERNEL, average], "draws": []}, Step
+                    ),
+                ),
+            )
+            for cell, average in zip((usual, other), later, strict=True)
+        ]
+
+    assert said(*beside(1.0, 0.5)) == {}
+    assert fingerprints.noted(beside(1.0, 0.5))[1].facts.notes[-1] == (
+        "its validation loss of epoch 1 differs from that of keras9/a, as is known: They follow sooner."
+    )
+    assert "the loss of epoch 2" in said(*beside(1.0, 0.9))["keras9-b"][0]
+
+
+def test_accuracies_may_be_apart_at_the_same_loss_where_nothing_is_learnt() -> None:
+    usual = epochs("a", (0.7, 0.69), ["dropout"], val_loss=(0.7, 0.69), val_accuracy=(0.3, 0.3), accuracy=(0.3, 0.3))
+    other = epochs("b", (0.7, 0.69), ["dropout"], val_loss=(0.7, 0.7), val_accuracy=(0.7, 0.7), accuracy=(0.7, 0.7))
+    assert said(usual, other) == {}
+    flat = epochs("b", (0.7, 0.69), ["dropout"], val_loss=(0.7, 1.0), val_accuracy=(0.3, 0.7), accuracy=(0.3, 0.3))
+    assert "its validation loss of epoch 2: 1.00 instead of 0.690" in said(usual, flat)["keras9-b"][0]
+
+
+def test_a_loss_that_is_no_number_is_unlike_one_that_is() -> None:
+    usual, broken = epochs("a", (1.0, 0.5)), epochs("b", (1.0, math.nan))
+    text = "in the loss of epoch 2: no number instead of 0.500, from the same weights and batches"
+    assert said(usual, broken) == {"keras9-b": (f"unlike keras9/a {text}",)}
+    assert said(broken, usual) == {"keras9-b": (f"unlike keras9/a {text}",)}
+    assert said(epochs("a", (2.0, 400.0)), epochs("b", (2.0, math.nan))) == {}, "training is unstable on both"
+
+
+def test_epochs_of_the_same_number_are_compared() -> None:
+    usual = epochs("a", (1.0, 0.5, 0.25))
+    assert said(usual, replace(usual, cell=cell(backend="keras9/b"), epochs=usual.epochs[1:])) == {}
+
+
+def test_programs_whose_weights_and_batches_are_their_own_are_not_compared() -> None:
+    def of_program(one: Measured) -> Measured:
+        facts = msgspec.structs.replace(one.facts, unit="epoch", weights="", first_step=None)
+        return replace(one, facts=facts)
+
+    cells = epochs("a", (1.0, 0.001)), epochs("b", (1.0, 0.1))
+    assert said(*cells)
+    assert said(*map(of_program, cells)) == {}
 
 
 def test_what_is_random_in_an_unknown_way_is_compared_widely() -> None:
