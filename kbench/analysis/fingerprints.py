@@ -347,7 +347,9 @@ def _nearer(how: str, one: Measured, other: Measured) -> str:
     own, expected = first_outputs.of(one), first_outputs.of(other)
     if not how.startswith(first_steps.OF_LOSS) or own is None or expected is None:
         return ""
-    return "; outputs agree, so the cause is the loss or a layer's training mode"
+    reason = first_steps.reason_of_larger_loss(one, other)
+    known = f". A known difference may be why: {reason.rstrip('.')}" if reason else ""
+    return f"; outputs agree, so the cause is the loss or a layer's training mode{known}"
 
 
 def _computed_alike(group: Sequence[Measured]) -> list[Measured]:

@@ -209,6 +209,23 @@ def declared_faults(one: Measured) -> frozenset[str]:
     )
 
 
+def reason_of_larger_loss(one: Measured, other: Measured) -> str:
+    """Why the file of the backend with the larger loss says that it may be so, though not by as much; else empty."""
+    step, beside = one.facts.first_step, other.facts.first_step
+    if step is None or beside is None or step.loss is None or beside.loss is None:
+        return ""
+    larger, smaller = (one, other) if step.loss > beside.loss else (other, one)
+    for known in larger.facts.explained:
+        fits = (
+            known.layer in ("", *larger.facts.layer_classes)
+            and known.with_layer in ("", *larger.facts.layer_classes)
+            and known.setting in ("", *larger.facts.layer_words)
+        )
+        if "rising loss" in known.what and fits and is_among(smaller.cell.backend, known.unlike):
+            return known.reason
+    return ""
+
+
 def declared(part: Part, one: Measured, other: Measured) -> str:
     """The reason in the backend's file of `one` for this difference from the other; empty if there is none."""
     for known in one.facts.explained:

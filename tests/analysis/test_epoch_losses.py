@@ -86,7 +86,14 @@ CLIPPED = {"what": ["loss", "rising loss"], "bound": 0.01, "bound_of_loss": 0.6,
 
 @pytest.mark.parametrize(
     ("clipped", "unclipped", "differs"),
-    [(7.2, 13.1, False), (7.2, 6.0, False), (2.1, 2.8, False), (1.5, 3.0, True), (7.2, 72.0, True)],
+    [
+        (7.2, 13.1, False),
+        (7.2, 6.0, False),
+        (2.1, 2.8, False),
+        (2.1, 2.55, True),
+        (1.5, 3.0, True),
+        (7.2, 72.0, True),
+    ],
 )
 def test_a_loss_that_others_clip_is_explained_while_it_is_as_high_as_at_first(
     clipped: float, unclipped: float, differs: bool

@@ -190,6 +190,11 @@ def test_of_another_loss_with_the_same_outputs_the_cause_is_said() -> None:
     agree = "; outputs agree, so the cause is the loss or a layer's training mode"
     assert said(first, one("b/z", **other)) == [of_loss + agree]
     assert said(first, one("b/z", probe=None, **other)) == [of_loss]
+    unclipped: dict[str, Any] = {"what": ["loss", "rising loss"], "bound": 0.01, "reason": "It does not clip."}
+    named = ". A known difference may be why: It does not clip"
+    assert said(first, one("b/z", explained=[unclipped], **other)) == [of_loss + agree + named]
+    (smaller,) = said(first, one("b/z", explained=[unclipped], first_step={**step, "loss": 2.4}))
+    assert smaller.endswith(agree), "what is not clipped is not smaller"
 
 
 def test_a_change_of_anything_changes_the_fingerprint() -> None:
