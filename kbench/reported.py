@@ -299,6 +299,7 @@ class Facts(msgspec.Struct, frozen=True):
     # Of batches that the example's file makes: of the samples of the first epoch, in whatever order, and how many.
     samples_sha256: str | None = None
     different_samples: int | None = None
+    sample_weights: str | None = None  # of these samples: "none", or a hash of samples and weights
     feeds: str = ""  # the class of what gives its batches
     metrics: str | None = None  # JSON, as the next three
     class_weight: str | None = None

@@ -32,6 +32,7 @@ _ASPECTS: Mapping[str, Callable[[Facts], object]] = {
     "data": lambda facts: facts.content_sha256,
     "number of different samples": lambda facts: facts.different_samples,
     "samples": lambda facts: facts.samples_sha256,
+    "sample weights": lambda facts: facts.sample_weights,
     "order of samples": lambda facts: facts.order_sha256,
     "batch size": lambda facts: facts.batch_size,
     "optimizer": lambda facts: facts.optimizer,
@@ -47,6 +48,7 @@ _ASPECTS: Mapping[str, Callable[[Facts], object]] = {
 }
 # Where a setting is this, as it was before guests reported it, it does not change the fingerprint's hash.
 _USUAL: Mapping[str, Sequence[object]] = {
+    "sample weights": ("none",),
     "metrics": ([], ["accuracy"]),
     "weights of classes": ({},),
     "weights of losses": ({},),
@@ -54,14 +56,14 @@ _USUAL: Mapping[str, Sequence[object]] = {
     "run_eagerly": (False,),
     "order of updates": ("in order",),
 }
-_HASHED = ("initial weights", "data", "samples", "order of samples")  # a message can only say that they differ
+_OF_SAMPLES = ("number of different samples", "samples", "sample weights", "order of samples")  # the first is told
+_HASHED = ("initial weights", "data", *_OF_SAMPLES[1:])  # a message can only say that they differ
 
 # Of a program's fit: counts are found, not asked for.
 _OF_FITS: Mapping[str, Callable[[Facts], object]] = {
     "number of samples": lambda facts: facts.samples,
     "number of validation samples": lambda facts: facts.validation_samples,
 }
-_OF_SAMPLES = ("number of different samples", "samples", "order of samples")  # of these the first difference is told
 
 
 def reported(one: Measured) -> dict[str, object]:
@@ -130,7 +132,7 @@ def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
         for one, difference, _ in _first_steps(group):
             if difference and one.cell.id not in found:  # other outputs have another step, too
                 found[one.cell.id] = [difference]
-        for one, difference in trainings.differences(group):
+        for one, difference in trainings.differences(group, others):
             found.setdefault(one.cell.id, []).append(difference)
         for one, difference in last_steps.differences(group):
             found.setdefault(one.cell.id, [difference])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 from kbench.text import significant
@@ -22,11 +22,11 @@ QUANTITIES = {
 RELATIVE = 1e-4  # of a learning rate, which backends hold as float32
 
 
-def differences(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
+def differences(group: Sequence[Measured], others: Container[str] = ()) -> list[tuple[Measured, str]]:
     """How trainings of the same example and repeat differ from the majority, or else from the first.
 
     Of each kind of QUANTITIES the first difference. What a guest did not report is not compared, nor are epochs that
-    only some have.
+    only some have. Of `others` (by id) it is known that their samples are others in some way, so not told again.
     """
     found = [(one, text) for one in group if (text := _threads(one))]
     told = set[tuple[str, str]]()
@@ -41,6 +41,8 @@ def differences(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
             for one, value in values:
                 if name.startswith("learning_rate") and one.facts.optimizer != reference.facts.optimizer:
                     continue  # which says so itself
+                if name == "sha256" and one.cell.id in others:
+                    continue
                 if (one.cell.id, kind) not in told and not _equal(value, expected):
                     told.add((one.cell.id, kind))
                     found.append((one, _text(name, one, reference, epoch, value, expected)))

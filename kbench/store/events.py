@@ -57,6 +57,7 @@ class Order(Event, frozen=True, tag="order"):
     sha256: str
     samples_sha256: str | None = None
     different_samples: Count | None = None
+    sample_weights: str | None = None
 
 
 class Shapes(Event, frozen=True, tag="shapes"):
@@ -170,6 +171,7 @@ def parse_events(events: bytes) -> GuestReport:
             case Order():
                 facts["order_sha256"] = event.sha256
                 facts["samples_sha256"], facts["different_samples"] = event.samples_sha256, event.different_samples
+                facts["sample_weights"] = event.sample_weights
             case Shapes():
                 facts |= told({"input_shapes": event.inputs, "layer_shapes": event.layers})
             case Probe():

@@ -168,6 +168,11 @@ def test_of_batches_from_a_file_the_samples_are_told_apart_from_their_order() ->
     cells = [one("a/x", **made), one("a/y", **made)]
     assert said(*cells, one("b/z", **{**made, "order_sha256": "02"})) == ["unlike a/x in its order of samples"]
     assert said(*cells, one("b/z", **{**made, **other})) == ["unlike a/x in its samples"]
+    plain = {**made, **received(sha256=["aa", "aa"]), "sample_weights": "none"}
+    weighted = {**made, **received(sha256=["bb", "bb"]), "sample_weights": "cc", "order_sha256": "02"}
+    assert said(one("a/x", **plain), one("b/z", **weighted)) == ["unlike a/x in its sample weights"], (
+        "once, and not also as other data"
+    )
     assert said(*cells, one("b/z", **{**made, **other, "different_samples": 55})) == [
         "unlike a/x in its number of different samples: 55 instead of 60"
     ]

@@ -24,7 +24,9 @@ EVENTS = {
         "keras_version": "text", "backend_version": "text", "numpy_version": "text", "keras_backend": "text",
         "image_data_format": "text", "floatx": "text", "epsilon": "number",
     },
-    "order": {"sha256": "text", "samples_sha256": "text?", "different_samples": "integer?"},
+    "order": {
+        "sha256": "text", "samples_sha256": "text?", "different_samples": "integer?", "sample_weights": "text?",
+    },
     "shapes": {"inputs": "list", "layers": "list"},
     "model": {
         "parameters": "integer", "form": "text", "dtypes": "list", "layers": "list?",

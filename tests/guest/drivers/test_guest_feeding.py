@@ -15,7 +15,12 @@ ONE_HOT = np.eye(3)[np.arange(8) % 3]
 
 
 def about(
-    folder: Path, image_data_format: str, dtype: str, last: int = 7, order: Any = slice(None)
+    folder: Path,
+    image_data_format: str,
+    dtype: str,
+    last: int = 7,
+    order: Any = slice(None),
+    weight: float | None = None,
 ) -> dict[str, Any]:
     first = image_data_format == "channels_first"
 
@@ -23,7 +28,8 @@ def about(
         given = x.copy()
         given[last] *= 2
         for at in range(0, len(x), batch_size):
-            yield given[order][at : at + batch_size], y[order][at : at + batch_size]
+            batch = given[order][at : at + batch_size], y[order][at : at + batch_size]
+            yield batch if weight is None else (*batch, np.full(len(batch[1]), weight, "float32"))
 
     with guest(folder, "drivers.feeding") as (feeding,):
         x = np.moveaxis(PICTURES, -1, 1) if first else PICTURES
@@ -51,6 +57,12 @@ def test_samples_of_a_file_are_the_same_in_any_order_and_those_that_come_again_c
     assert turned["samples_sha256"] == expected["samples_sha256"] and turned["different_samples"] == 8
     again = np.array([0, 1, 2, 3, 4, 5, 6, 0])
     assert about(tmp_path, "channels_last", "float32", order=again)["different_samples"] == 7
+
+
+def test_weights_of_samples_are_told_apart_from_the_samples(tmp_path: Path) -> None:
+    plain, ones, twos = (about(tmp_path, "channels_last", "float32", weight=weight) for weight in (None, 1.0, 2.0))
+    assert plain == ones and plain["sample_weights"] == "none"
+    assert plain["samples_sha256"] == twos["samples_sha256"] and twos["sample_weights"] != "none"
 
 
 @pytest.mark.parametrize("given", [5, (1, 2, 3, 4)])

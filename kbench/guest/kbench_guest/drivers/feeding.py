@@ -84,6 +84,10 @@ class FromArrays:
         return order[start : start + self._batch_size]
 
 
+def _hash(samples: Set[bytes]) -> str:
+    return hashlib.sha256(b"".join(sorted(samples))).hexdigest()
+
+
 KEPT = 10  # batches, as many as parity trains
 
 
@@ -101,12 +105,14 @@ class FromFile:
         images = spec["input"] == "image" and spec["image_data_format"] == "channels_first"
         digest, given = hashlib.sha256(), 0  # of all that the first epoch sees
         samples: Set[bytes] = set()
+        weighted: Set[bytes] = set()
         for batch in itertools.islice(each(self._made(1)), self.steps):
             if not isinstance(batch, (tuple, list)) or len(batch) not in (2, 3):
                 raise Refused("example", "batches of the example must give (x, y) or (x, y, sample_weight)")
             whole_batch = (list(batch) + [None])[:3]
             digest.update(described(whole_batch, images))
-            samples.update(of_samples(whole_batch, images))
+            samples.update(of_samples([*whole_batch[:2], None], images))
+            weighted.update(of_samples(whole_batch, images))
             if given < KEPT:
                 self._first.append(Batch(*batch))
             given += 1
@@ -114,13 +120,14 @@ class FromFile:
             few = "batches of the example gives %d batches, but an epoch needs %d"
             raise Refused("example", few % (given, self.steps))
         self.order_sha256 = digest.hexdigest()
-        self._samples_sha256 = hashlib.sha256(b"".join(sorted(samples))).hexdigest()
+        self._samples_sha256 = _hash(samples)
+        self._sample_weights = "none" if weighted == samples else _hash(weighted)
         self._different_samples = len(samples)
 
     def about(self) -> Dict[str, Any]:
         """As above."""
         found = {"samples_sha256": self._samples_sha256, "different_samples": self._different_samples}
-        return dict(found, sha256=self.order_sha256)
+        return dict(found, sha256=self.order_sha256, sample_weights=self._sample_weights)
 
     def _made(self, epoch: int) -> Any:
         return self._example.batches(self._x, self._y, self._batch_size, self._seed + epoch)
