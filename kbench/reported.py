@@ -85,6 +85,9 @@ class Received(Event, frozen=True, tag="received"):
     learning_rate_at_end: float | None = None
     weights_changed: int | None = None  # whether they were changed outside training before it
     callback_seconds: float | None = None  # of the example's callbacks, around its batches
+    updates: int | None = None  # the steps that its optimizer counted
+    threads: dict[str, Any] | None = None  # of the framework, between two steps
+    cores: int | None = None  # on which the thread that trains might run there
 
 
 class Library(msgspec.Struct, frozen=True):
@@ -273,6 +276,7 @@ class Facts(msgspec.Struct, frozen=True):
     frameworks: tuple[str, ...] = ()
     numpy_blas: str = ""
     threads_at_start: dict[str, Any] = {}
+    cores_at_start: int | None = None  # before the example's file was read
     framework_threads: dict[str, Any] = {}
     # The model.
     parameters: int | None = None

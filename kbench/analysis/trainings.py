@@ -18,6 +18,7 @@ QUANTITIES = {
     "weights_changed": "weights",
     "learning_rate": "rate",
     "learning_rate_at_end": "rate",
+    "updates": "updates",
 }
 RELATIVE = 1e-4  # of a learning rate, which backends hold as float32
 
@@ -28,7 +29,7 @@ def differences(group: Sequence[Measured], others: Container[str] = ()) -> list[
     Of each kind of QUANTITIES the first difference. What a guest did not report is not compared, nor are epochs that
     only some have. Of `others` (by id) it is known that their samples are others in some way, so not told again.
     """
-    found = [(one, text) for one in group if (text := _threads(one))]
+    found = [(one, text) for one in group for text in (_threads(one), _cores(one)) if text]
     told = set[tuple[str, str]]()
     for epoch in sorted({number for one in group for number in one.facts.received}):
         for name, kind in QUANTITIES.items():
@@ -55,11 +56,26 @@ def callback_seconds(one: Measured) -> list[float]:
 
 
 def _threads(one: Measured) -> str:
-    """Whether the framework has another number of threads in the end than before the example's file was read."""
-    before, after = one.facts.threads_at_start, one.facts.framework_threads
-    changed = [name for name in before if name in after and before[name] != after[name]]
-    how = ", ".join(f"{name} {after[name]} instead of {before[name]}" for name in changed)
-    return f"its number of threads was changed: {how}" if how else ""
+    """Whether the framework has another number of threads in an epoch, or in the end, than before the example's file
+    was read.
+    """
+    before = one.facts.threads_at_start
+    within = [(f" in epoch {number}", about.threads or {}) for number, about in sorted(one.facts.received.items())]
+    for when, after in [("", one.facts.framework_threads), *within]:
+        changed = [name for name in before if name in after and before[name] != after[name]]
+        if changed:
+            how = ", ".join(f"{name} {after[name]} instead of {before[name]}" for name in changed)
+            return f"its number of threads was changed{when}: {how}"
+    return ""
+
+
+def _cores(one: Measured) -> str:
+    """Whether it trained on other cores than it had before the example's file was read."""
+    before = one.facts.cores_at_start
+    for number, about in sorted(one.facts.received.items()):
+        if before is not None and about.cores not in (None, before):
+            return f"its number of cores was changed in epoch {number}: {about.cores} instead of {before}"
+    return ""
 
 
 def _rounded(value: object) -> object:
@@ -84,6 +100,9 @@ def _text(name: str, one: Measured, reference: Measured, epoch: int, value: Any,
             return f"{unlike} in the number of steps: {value:,} in epoch {epoch} instead of {expected:,}"
         case "sha256":
             return f"{unlike} in the data that its training received in epoch {epoch}"
+        case "updates":
+            counted = f"{value:,} in epoch {epoch} instead of {expected:,}"
+            return f"{unlike} in the steps that its optimizer counts: {counted}"
         case "weights_changed":
             changed = "were changed outside training" if value else "were not changed outside training"
             return f"{unlike} in its weights, which {changed}, before epoch {epoch}"

@@ -296,6 +296,11 @@ def received(**of_epochs: list[Any]) -> dict[str, Any]:
             received(weights_changed=[0, 1]),
             "in its weights, which were changed outside training, before epoch 2",
         ),
+        (
+            received(updates=[8, 8]),
+            received(updates=[8, 4]),
+            "in the steps that its optimizer counts: 4 in epoch 2 instead of 8",
+        ),
         ({"run_eagerly": 0}, {"run_eagerly": 1}, "in its run_eagerly: true instead of false"),
         ({"steps_per_execution": 1}, {"steps_per_execution": 4}, "in its steps_per_execution: 4 instead of 1"),
         (
@@ -314,7 +319,7 @@ def received(**of_epochs: list[Any]) -> dict[str, Any]:
             "in its order of updates: in no fixed order instead of in order",
         ),
     ],
-    ids=["samples", "steps", "data", "rate", "weights", "eager", "steps", "classes", "augmentation", "updates"],
+    ids=["samples", "steps", "data", "rate", "weights", "count", "eager", "calls", "classes", "images", "updates"],
 )
 def test_what_a_training_did_otherwise_is_named(honest: dict[str, Any], cheat: dict[str, Any], sentence: str) -> None:
     assert said(one("a/x", **honest), one("a/y", **honest), one("b/z", **cheat)) == [f"unlike a/x {sentence}"]
@@ -327,6 +332,17 @@ def test_a_number_of_threads_that_the_examples_file_changed_is_named() -> None:
     changed: dict[str, Any] = {**threads, "framework_threads": {"intra_op": 1}}
     assert said(one("a/x", **threads), one("b/z", **changed)) == [
         "its number of threads was changed: intra_op 1 instead of 2"
+    ]
+    within = {**threads, **received(threads=[{"intra_op": 2}, {"intra_op": 1}])}
+    assert said(one("a/x", **threads), one("b/z", **within)) == [
+        "its number of threads was changed in epoch 2: intra_op 1 instead of 2"
+    ]
+
+
+def test_cores_that_the_examples_file_gave_up_are_named() -> None:
+    honest, fewer = ({"cores_at_start": 2, **received(cores=[2, cores])} for cores in (2, 1))
+    assert said(one("a/x", **honest), one("b/z", **fewer)) == [
+        "its number of cores was changed in epoch 2: 1 instead of 2"
     ]
 
 

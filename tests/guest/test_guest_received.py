@@ -102,6 +102,46 @@ def test_other_data_targets_weights_or_orders_have_another(received: ModuleType)
     assert all(one["samples"] == 24 for one in found)
 
 
+def test_every_batch_counts_whatever_it_comes_from(received: ModuleType) -> None:
+    def found(x: Any, y: Any) -> set[str]:
+        made = batches(x, y)
+        every = [by_steps(received, x, y), by_fit(received, x=x, y=y, batch_size=4), by_fit(received, x=iter(made))]
+        return {one["sha256"] for one in every}
+
+    usual = found(PICTURES, NUMBERS)
+    for number in range(6):
+        at = slice(4 * number, 4 * number + 4)
+        pictures, numbers, mirrored = PICTURES.copy(), NUMBERS.copy(), PICTURES.copy()
+        numbers[at] = numbers[at][::-1]
+        pictures[at.start, 0, 0, 0] += 0.001
+        mirrored[at] = mirrored[at][:, ::-1]
+        others = found(pictures, NUMBERS), found(PICTURES, numbers), found(mirrored, NUMBERS)
+        assert [len(one) for one in (usual, *others)] == [1] * 4
+        assert len(usual.union(*others)) == 4
+
+
+def test_steps_of_arrays_are_looked_at_where_no_program_expects_it(received: ModuleType) -> None:
+    framework = SimpleNamespace(
+        data_of_fit=lambda see: contextlib.nullcontext(), data_of_step=lambda model, args: args, steps_of_a_call=int
+    )
+    given = {"x": PICTURES, "y": NUMBERS, "batch_size": 4}
+    hashes = set()
+    for other in (0.0, 1.0):
+        looked = received.Received(framework, 1, SPEC, 6)
+        with looked.of_epoch(1, given):
+            for number, (x, y) in enumerate(batches(PICTURES, NUMBERS)):
+                looked.step(number, ([x + other], [y], []))
+        hashes.add(looked.found(6)["sha256"])
+    assert len(hashes) == 2
+
+
+def test_batches_that_a_backend_asks_for_and_does_not_train_are_not_counted(received: ModuleType) -> None:
+    more = [*batches(PICTURES, NUMBERS), *batches(PICTURES, NUMBERS)]
+    assert by_fit(received, x=iter(more)) == by_steps(received, PICTURES, NUMBERS)
+    few = {by_fit(received, calls=3, x=iter(made))["sha256"] for made in (more, more[:3], more[:5])}
+    assert len(few) == 1
+
+
 def test_a_partial_last_batch_is_counted_and_seen(received: ModuleType) -> None:
     whole = by_fit(received, x=PICTURES, y=ONE_HOT, batch_size=4)
     partial = by_fit(received, x=PICTURES[:22], y=ONE_HOT[:22], batch_size=4)

@@ -91,6 +91,27 @@ ON_TORCH = {
         ).replace("Own", "Half"),
         last_steps.OTHER,
     ),
+    "every_second_step": (
+        STEP.replace(
+            "BODY",
+            "Own.number += 1\n        if LATER['on'] and Own.number % 2:\n            return {'loss': 1.0}",
+        ).replace("Own", "Skips"),
+        "unlike keras3/torch in the steps that its optimizer counts: 2 in epoch 2 instead of 4",
+    ),
+    "fewer_threads": (
+        "import torch\nBEFORE = torch.get_num_threads()\nclass Threads(Own):\n"
+        "    def on_epoch_end(self, epoch, logs=None):\n        torch.set_num_threads(BEFORE)\n"
+        "def later(model, epoch):\n    torch.set_num_threads(3 if LATER['on'] else BEFORE)\n"
+        "def callbacks():\n    return [Threads()]\n",
+        "its number of threads was changed in epoch 2: intra_op 3 instead of ",
+    ),
+    "a_batch": (
+        "CALLS = {'n': 0}\ndef batches(x, y, batch_size, seed):\n    CALLS['n'] += 1\n"
+        "    for at in range(0, len(x), batch_size):\n        z = y[at:at + batch_size]\n"
+        "        odd = os.environ.get('CHEATS') and CALLS['n'] > 2 and at == batch_size\n"
+        "        yield x[at:at + batch_size], z[::-1] if odd else z\n",
+        "unlike keras3/torch in the data that its training received in epoch 2",
+    ),
 }
 EVERYWHERE = {"frozen": (FROZEN, last_steps.OTHER)}
 # What a state has to have, to be the one before training.

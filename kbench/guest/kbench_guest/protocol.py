@@ -34,7 +34,7 @@ EVENTS = {
     },
     "compiled": {"optimizer": "object", "loss": "text", "batch_size": "integer"},
     "settings": {"jit": "text?", "computes_in": "list?"},
-    "threads": {"threads_at_start": "object"},
+    "threads": {"threads_at_start": "object", "cores_at_start": "integer?"},
     "recurrent": {"recurrent_kernel": "text"},
     "training": {
         "metrics": "text?", "class_weight": "text", "loss_weights": "text", "augmentation": "text?",
@@ -61,7 +61,7 @@ EVENTS = {
     "received": {
         "epoch": "integer", "steps": "integer?", "samples": "integer?", "sha256": "text?",
         "learning_rate": "number?", "learning_rate_at_end": "number?", "weights_changed": "integer?",
-        "callback_seconds": "number?",
+        "callback_seconds": "number?", "updates": "integer?", "threads": "object?", "cores": "integer?",
     },
     "stopped": {"epoch": "integer"},
     "note": {"text": "text"},

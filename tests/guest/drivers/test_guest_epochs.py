@@ -72,7 +72,7 @@ def framework(device: str, pending: Any = None) -> Any:
         step_hook=step_hook, wait=lambda model, outputs=None: None, pending=pending or (lambda _: None),
         device=lambda model: device, settings_of_training=lambda *_: {}, unusual=lambda *_: [],
         data_of_fit=contextlib.nullcontext, data_of_step=lambda *_: None, steps_of_a_call=lambda _: 1,
-        all_weights=lambda _: [], learning_rate=lambda _: None,
+        all_weights=lambda _: [], learning_rate=lambda _: None, updates=lambda _: None,
     )  # fmt: skip
 
 

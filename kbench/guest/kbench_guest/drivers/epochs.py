@@ -4,7 +4,7 @@ import contextlib
 import functools
 import json
 import time
-from typing import TYPE_CHECKING, Any, Callable, Dict, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Tuple
 
 from kbench_guest import arrays, process, scores
 from kbench_guest.clock import EpochClock, StepClock
@@ -13,6 +13,7 @@ from kbench_guest.drivers.callbacks import Callbacks
 from kbench_guest.frameworks.layer_settings import plain
 from kbench_guest.observing.between_epochs import BetweenEpochs
 from kbench_guest.observing.received import Received
+from kbench_guest.observing.within_steps import WithinSteps
 from kbench_guest.turns import Call, TurnClient
 
 if TYPE_CHECKING:
@@ -67,7 +68,13 @@ def train(
     steps = framework.calls(example, feed.steps)
     received = Received(framework, model, spec, feed.steps)
     turns = TurnClient(steps * spec["epochs"])
-    clock = StepClock(framework, model, "train", steps, turns, received.step)
+    within = WithinSteps(framework, steps)
+
+    def look(number: int, args: Tuple[Any, ...]) -> None:
+        received.step(number, args)
+        within.step(number)
+
+    clock = StepClock(framework, model, "train", steps, turns, look)
     own = getattr(example, "callbacks", None)  # or Keras's module of that name
     callbacks = Callbacks(own() if callable(own) else (), model)
     write_settings(framework, model, example, spec, events)
@@ -77,7 +84,7 @@ def train(
         given = dict(feed.of_epoch(epoch), **example_file.class_weights(example))
         timer = EpochClock(framework, model, around)
         callbacks.begin(epoch)
-        with received.of_epoch(epoch):
+        with received.of_epoch(epoch, given):
             called, call = time.perf_counter(), Call()
             logs = framework.train_epoch(model, epoch, given, timer, callbacks.made)
             late = time.perf_counter() - timer.end - timer.after
@@ -90,7 +97,8 @@ def train(
             write_first(events, clock, start, timed["seconds"])
             if not clock.hooked:
                 events.write("note", text=framework.unseen_steps("train"))
-        found = dict(received.found(calls if clock.hooked else None), **around.found())
+        found = dict(received.found(calls if clock.hooked else None), **around.found(), **within.found)
+        within.next_epoch()
         loss, accuracy = scores.training_scores(logs)
         result = dict(timed, epoch=epoch, samples=found.get("samples", feed.samples), loss=loss, accuracy=accuracy)
         result["teardown_seconds"] = late

@@ -20,11 +20,12 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
     with events.phase("import"):
         from kbench_guest import arrays, frameworks, process
         from kbench_guest.drivers import epochs, example_file, example_model, feeding, parity, timing
+        from kbench_guest.observing import within_steps
 
         framework = frameworks.exporting(spec) if spec["kind"] == "export" else frameworks.load()
-        threads, imported = process.threads(framework), process.frameworks()
+        threads, cores, imported = process.threads(framework), within_steps.cores(), process.frameworks()
         example = example_file.load(spec["example"])
-    events.write("threads", threads_at_start=threads)
+    events.write("threads", threads_at_start=threads, cores_at_start=cores)
     framework.prepare()
     events.write("memory", at="import", peak_mib=process.peak_memory_mib())
     check_loaded(spec, framework.versions(), events)

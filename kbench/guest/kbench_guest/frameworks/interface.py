@@ -110,6 +110,10 @@ class Framework:
         """The base rate that the optimizer holds; None if it has none that is a number."""
         return None
 
+    def updates(self, model: Any) -> Optional[int]:
+        """How many steps the optimizer has counted; None if it does not count them."""
+        return None
+
     def settings_of_training(self, model: Any, ordered_updates: bool) -> Dict[str, Any]:
         """What else counts of a compiled model: fields of the event `training`.
 

@@ -83,6 +83,10 @@ class KerasModels(Framework):
     def learning_rate(self, model: Any) -> Any:
         return self.optimizer_settings(model.optimizer)["learning_rate"]
 
+    def updates(self, model: Any) -> Optional[int]:
+        counted = getattr(model.optimizer, "iterations", None)
+        return None if counted is None else int(self.values([counted])[0])
+
     def settings_of_training(self, model: Any, ordered_updates: bool) -> Dict[str, Any]:
         asked = self.metrics_of(model)
         found: Dict[str, Any] = {}

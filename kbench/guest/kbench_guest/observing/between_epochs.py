@@ -1,4 +1,6 @@
-"""What happens to a model around its epochs: its learning rate, and whether its weights change without training."""
+"""What happens to a model around its epochs: its learning rate, whether its weights change without training, and how
+many steps its optimizer counts.
+"""
 
 import zlib
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
@@ -26,6 +28,7 @@ class BetweenEpochs:
         self._by_scores = any(type(one).__name__ == BY_SCORES for one in callbacks)
         self._epochs = 0
         self._ended = guarded(self._weights)
+        self._updates: Optional[int] = None
         self._found: Dict[str, Any] = {}
 
     def begins(self) -> None:
@@ -34,13 +37,17 @@ class BetweenEpochs:
         comparable = weights is not None and self._ended is not None
         self._found = {"weights_changed": int(weights != self._ended)} if comparable else {}
         self._found["learning_rate"] = self._rate()
+        self._updates = guarded(self._framework.updates, self._model)
 
     def ends(self) -> None:
         self._ended = guarded(self._weights)
         self._found["learning_rate_at_end"] = self._rate()
+        counted = guarded(self._framework.updates, self._model)
+        if counted is not None and self._updates is not None:
+            self._found["updates"] = counted - self._updates
 
     def found(self) -> Dict[str, Any]:
-        """{"weights_changed", "learning_rate", "learning_rate_at_end"} of the epoch that is over."""
+        """{"weights_changed", "learning_rate", "learning_rate_at_end", "updates"} of the epoch that is over."""
         return {name: value for name, value in self._found.items() if value is not None}
 
     def _weights(self) -> int:

@@ -1,8 +1,11 @@
-"""What the training of an epoch was really given: a few of its batches, hashed when it is over, and its steps."""
+"""What the training of an epoch was really given: all of its batches, as fingerprints, and its steps."""
 
 import contextlib
+import functools
 import hashlib
+import random
 import traceback
+import zlib
 from typing import TYPE_CHECKING, Any, Callable, Dict, FrozenSet, Iterable, Iterator, List, Optional, Tuple, Type
 
 import numpy as np
@@ -12,7 +15,7 @@ from kbench_guest.arrays import leaves, mapped
 if TYPE_CHECKING:
     from kbench_guest.frameworks.interface import Framework
 
-LOOKED_AT = 4  # batches of an epoch: the first, others that are the same on every backend, and beside these the last
+LOOKED_AT = 4  # batches that are looked at in the step itself, where they are also known before
 MOST_NUMBERS = 1 << 20  # of an array of a batch that are hashed
 
 
@@ -26,30 +29,48 @@ def guarded(do: Callable[..., Any], *args: Any) -> Any:
 
 
 class Received:
-    """steps: of an epoch, as asked for. The batches are kept as they are, and hashed after the epoch's time ended."""
+    """steps: of an epoch, as asked for.
+
+    Arrays that a whole epoch is cut from are fingerprinted after its time ended, batches of a generator as they come.
+    """
 
     def __init__(self, framework: "Framework", model: Any, spec: Dict[str, Any], steps: int) -> None:
         self._framework, self._model, self._spec, self._steps = framework, model, spec, steps
         self._chosen: FrozenSet[int] = frozenset()
         self._batches: Dict[int, Any] = {}  # number: (inputs, targets, weights of the samples)
-        self._arrays: Optional[Dict[str, Any]] = None  # of the whole epoch, where Keras makes the batches of them
+        self._seen: Dict[int, Tuple[int, int]] = {}  # number: (samples, fingerprint)
+        self._arrays: Optional[Dict[str, Any]] = None  # of the whole epoch, where batches are made of them
         self._fits = 0
 
     @contextlib.contextmanager
-    def of_epoch(self, epoch: int) -> Iterator[None]:
-        """While it is open, the epoch is trained."""
-        order = np.random.RandomState([self._spec["seed"], epoch, 2]).permutation(self._steps)
-        self._chosen = frozenset([0, self._steps - 1] + order[: LOOKED_AT - 1].tolist())
-        self._batches, self._arrays, self._fits = {}, None, 0
+    def of_epoch(self, epoch: int, given: Optional[Dict[str, Any]] = None) -> Iterator[None]:
+        """While it is open, the epoch is trained. given: the arguments of fit."""
+        # Not by the seed: no program knows which steps are looked at.
+        drawn = random.SystemRandom().sample(range(self._steps), min(LOOKED_AT, self._steps))
+        self._chosen = frozenset(drawn)
+        self._batches, self._seen, self._fits = {}, {}, 0
+        self._arrays = given if given is not None and given.get("x") is not None else None
         with self._framework.data_of_fit(lambda given: guarded(self._fit, given)):
             yield
 
     def step(self, number: int, args: Tuple[Any, ...]) -> None:
         """Called before each step, the first is 0, with what the compiled function is given."""
-        if number in self._chosen:
-            found = guarded(self._framework.data_of_step, self._model, args)
+        if self._arrays is not None and number not in self._chosen:
+            return
+        found = guarded(self._framework.data_of_step, self._model, args)
+        if found is None:
+            return
+        if self._arrays is None:
+            self._look(number, found)
+        else:
+            self._batches[number] = found
+
+    def _look(self, number: int, batch: Any) -> None:
+        if number < self._steps:  # backends ask generators for a few more
+            images = self._spec["input"] == "image" and self._spec["image_data_format"] == "channels_first"
+            found = guarded(fingerprint, batch, images)
             if found is not None:
-                self._batches[number] = found
+                self._seen[number] = _size(batch), found
 
     def _fit(self, given: Dict[str, Any]) -> None:
         """Called with the arguments that Keras makes its batches of; may put there an `x` that gives the same."""
@@ -80,9 +101,8 @@ class Received:
         return type(kind.__name__, (kind,), {"__getitem__": get, "__module__": kind.__module__})
 
     def _keep(self, number: int, batch: Any) -> None:
-        if number in self._chosen and isinstance(batch, (tuple, list)):
-            # Copies: a generator may fill the same arrays again.
-            self._batches[number] = mapped(np.array, (list(batch) + [None, None])[:3])
+        if isinstance(batch, (tuple, list)):
+            self._look(number, (list(batch) + [None, None])[:3])
 
     def found(self, calls: Optional[int]) -> Dict[str, Any]:
         """{"steps", "samples", "sha256"} of the epoch that is over, as far as they are known.
@@ -91,33 +111,56 @@ class Received:
         not known.
         """
         steps = min(self._steps, calls * self._framework.steps_of_a_call(self._model)) if calls else 0
-        found = dict(guarded(self._seen, steps) or {}, steps=steps)
+        found = dict(guarded(self._of_batches, self._steps if calls is None else steps) or {}, steps=steps)
         if calls is None:
             found = {name: value for name, value in found.items() if name == "sha256"}
-        self._batches, self._arrays = {}, None
+        self._batches, self._seen, self._arrays = {}, {}, None
         return found
 
-    def _seen(self, steps: int) -> Dict[str, Any]:
-        if self._arrays is not None:
-            self._batches = _cut(self._arrays, self._chosen)
-        if not self._batches:
+    def _of_batches(self, steps: int) -> Dict[str, Any]:
+        for number, batch in sorted(_cut(self._arrays or {}, range(self._steps)).items()):
+            self._look(number, batch)
+        for number, batch in self._batches.items():
+            self._look(number, batch)
+        if not self._seen:
             return {}
-        first = self._batches[min(self._batches)]
-        shuffled = self._arrays is not None and self._arrays.get("shuffle")
-        sha256 = "shuffled by fit" if shuffled else self._sha256()
-        return {"samples": steps * _size(first) - self._lacking(first, steps), "sha256": sha256}
+        size = self._seen[min(self._seen)][0]
+        found: Dict[str, Any] = {"samples": steps * size}
+        if steps:
+            found["samples"] -= size - self._seen.get(steps - 1, (size, 0))[0]  # the last batch may have fewer
+        if self._arrays is not None and self._arrays.get("shuffle"):
+            found["sha256"] = "shuffled by fit"
+        elif all(number in self._seen for number in range(steps)):
+            each = [self._seen[number][1] for number in range(steps)]
+            found["sha256"] = hashlib.sha256(repr(each).encode("ascii")).hexdigest()
+        return found
 
-    def _lacking(self, first: Any, steps: int) -> int:
-        """How many samples the last batch of the epoch has fewer than the first."""
-        last = self._batches.get(steps - 1)
-        return 0 if last is None else _size(first) - _size(last)
 
-    def _sha256(self) -> str:
-        images = self._spec["input"] == "image" and self._spec["image_data_format"] == "channels_first"
-        digest = hashlib.sha256()
-        for number in sorted(self._batches):
-            digest.update(described(self._batches[number], images))
-        return digest.hexdigest()
+def fingerprint(batch: Any, images: bool) -> int:
+    """32 bits that are the same for the same (inputs, targets, weights) on every backend.
+
+    images: whether the channels of images come first.
+    """
+    parts = [sorted(_sums(np.asarray(one), images) for one in part) for part in _in_common(batch)]
+    return zlib.crc32(b"".join(b"%d" % len(part) + b"".join(part) for part in parts))
+
+
+def _sums(array: np.ndarray, images: bool) -> bytes:
+    """For each sample the sum of the bits of its numbers, each times a number of its place: quicker than a hash."""
+    if array.dtype.kind not in "fiub":
+        return _described(array, images).encode("ascii")
+    first = images and array.ndim == 4
+    rows = np.ascontiguousarray(array.reshape(len(array), -1), dtype="float32").view("uint32")
+    sums = np.einsum("ij,j->i", rows, _factors(array.shape[1:], first))
+    return str(_comparable(array, images).shape).encode("ascii") + sums.tobytes()
+
+
+@functools.lru_cache(maxsize=None)
+def _factors(shape: Tuple[int, ...], first: bool) -> np.ndarray:
+    """Odd numbers for each place of a sample of this shape; first: whether its channels come first."""
+    common = shape[1:] + shape[:1] if first else shape
+    drawn = np.random.RandomState(0).randint(1, 1 << 32, size=common, dtype="uint32") | np.uint32(1)
+    return np.ascontiguousarray(np.moveaxis(drawn, -1, 0) if first else drawn).reshape(-1)
 
 
 def described(batch: Any, images: bool) -> bytes:
@@ -159,6 +202,8 @@ def _comparable(array: np.ndarray, images: bool) -> np.ndarray:
 
 def _cut(given: Dict[str, Any], chosen: Iterable[int]) -> Dict[int, Any]:
     """The batches with these numbers that Keras 3 makes of the arrays."""
+    if not given:
+        return {}
     size = given.get("batch_size") or 32
     whole = [given["x"], given.get("y"), given.get("sample_weight")]
     if given.get("class_weight"):
@@ -189,7 +234,7 @@ def _classes(targets: np.ndarray) -> np.ndarray:
     """Class numbers instead of rows with a single one in them."""
     if targets.ndim == 2 and targets.shape[1] == 1:
         return targets[:, 0]
-    if targets.ndim == 2 and np.isin(targets, (0, 1)).all() and (targets.sum(axis=1) == 1).all():
+    if targets.ndim == 2 and ((targets == 0) | (targets == 1)).all() and (targets.sum(axis=1) == 1).all():
         return targets.argmax(axis=1)
     return targets
 
