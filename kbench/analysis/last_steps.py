@@ -68,7 +68,7 @@ def changed(one: Measured) -> str | None:
         (first.noisy_loss, again.noisy_loss, first_steps.NOISE),
     ):
         if _apart(before, now) > SAME * abs(before or 0.0) + ROUNDING * (first.loss_rounding or 0.0) + 1e-7:
-            return f"the loss{how} {_shown(now)} instead of {_shown(before)}"
+            return f"the loss{how} {_shown(now, before)}"
     return max(_weights(first, again), default=(0.0, ""))[1]
 
 
@@ -84,11 +84,12 @@ def _weights(first: Step, again: StepAgain) -> Iterator[tuple[float, str]]:
             allowed = SAME * scale + first_steps.WEIGHT * (before.norm or 0.0) + _rounding(before) + 1e-30
             if distance <= allowed:
                 continue
-            text = f"{now.kind} {now.number}'s {now.weight} changes{how} by {_shown(sizes[1])}"
+            text = f"{now.kind} {now.number}'s {now.weight} changes{how} by "
             if _apart(*sizes) > SIZE * scale:
-                yield distance / allowed, f"{text} instead of {_shown(sizes[0])}"
+                yield distance / allowed, text + _shown(sizes[1], sizes[0])
             else:
-                yield distance / allowed, f"{text}, but in another direction ({distance / (scale or 1.0):.1%} off)"
+                text += f"{_number(sizes[1], 4)}, but in another direction ({distance / (scale or 1.0):.2g} of it)"
+                yield distance / allowed, text
 
 
 def _rounding(one: Change) -> float:
@@ -102,5 +103,14 @@ def _apart(one: float | None, other: float | None) -> float:
     return abs(one - other)
 
 
-def _shown(value: float | None) -> str:
-    return "no number" if value is None else "0" if value == 0 else significant(value, 4)
+def _shown(now: float | None, before: float | None) -> str:
+    """Both, with as many digits as show that they differ."""
+    for digits in range(4, 9):
+        shown, expected = _number(now, digits), _number(before, digits)
+        if shown != expected:
+            break
+    return f"{shown} instead of {expected}"
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "no number" if value is None else "0" if value == 0 else significant(value, digits)

@@ -35,13 +35,14 @@ def changed(**values: Any) -> dict[str, Any]:
     ("again", "sentence"),
     [
         ({**AGAIN, "loss": 2.3}, "the loss 2.300 instead of 2.500"),
+        ({**AGAIN, "loss": 2.5001}, "the loss 2.5001 instead of 2.5000"),
         ({**AGAIN, "loss": None}, "the loss no number instead of 2.500"),
         ({**AGAIN, "draws": ["dropout"]}, "its layers draw dropout at random instead of nothing"),
         (changed(change=0.0, sums=[0.0, 0.0]), "Dense 1's kernel changes by 0 instead of 0.5000"),
         (changed(change=0.49), "Dense 1's kernel changes by 0.4900 instead of 0.5000"),
         (
             changed(sums=[0.31, 0.39]),
-            "Dense 1's kernel changes by 0.5000, but in another direction (2.8% off)",
+            "Dense 1's kernel changes by 0.5000, but in another direction (0.028 of it)",
         ),
         ({**AGAIN, "loss": 2.500001}, ""),
         (changed(change=0.500005), ""),

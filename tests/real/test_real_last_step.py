@@ -60,7 +60,8 @@ STEP = (
 )
 FROZEN = (
     "def later(model, epoch):\n    if LATER['on']:\n        model.layers[-1].trainable = False\n"
-    "        model.compile(loss=model.loss, optimizer=model.optimizer)\n"
+    "        optimizer = type(model.optimizer).from_config(model.optimizer.get_config())\n"
+    "        model.compile(loss=model.loss, optimizer=optimizer)\n"
 )
 # Name -> (what is added to the example, how its sentence begins).
 ON_TORCH = {

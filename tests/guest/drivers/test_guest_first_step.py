@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from types import SimpleNamespace
 from typing import Any
 
@@ -42,3 +43,19 @@ def test_two_changes_are_about_as_far_apart_as_their_sums(tmp_path: Any) -> None
             apart = np.linalg.norm(np.subtract(module.sums(one), module.sums(other)))
             assert apart / np.linalg.norm(one - other) == pytest.approx(1.0, abs=0.5)
         assert len(module.sums(np.zeros((3, 4, 5)))) == module.SUMS
+
+
+def test_a_step_that_cannot_be_taken_again_is_noted_and_fails_nothing(tmp_path: Any) -> None:
+    written: list[tuple[str, dict[str, Any]]] = []
+    events = SimpleNamespace(
+        write=lambda event, **values: written.append((event, values)), phase=lambda name: contextlib.nullcontext()
+    )
+
+    def fails() -> dict[str, Any]:
+        raise ValueError("no labels")
+
+    with guest(tmp_path, "drivers.first_step") as (module,):
+        module.write_again(fails, events)
+        module.write_again(lambda: {"loss": 1.0}, events)
+    text = "its training step after the last epoch could not be taken again: ValueError: no labels"
+    assert written == [("note", {"text": text}), ("step_again", {"loss": 1.0})]

@@ -82,7 +82,8 @@ class AnyBackend(keras_models.KerasModels):
 
     def rates(self, optimizer: Any) -> List[Any]:
         """The variables that callbacks set."""
-        return [optimizer.lr] if hasattr(optimizer, "lr") else []
+        rate = getattr(optimizer, "lr", 0.0)
+        return [] if isinstance(rate, float) else [rate]
 
     def optimizer_variables(self, optimizer: Any) -> List[Any]:
         """All variables that a step changes besides the weights."""
