@@ -62,6 +62,10 @@ QUANTITIES = get_args(Quantity)
 Explained = Literal[Quantity, "scores", "rising loss"]
 
 
+# How a step changes moving averages, where it does otherwise than by (1 - momentum) of a batch's mean and variance.
+Formula = Literal["population variance", "population variance and epsilon", "batch average"]
+
+
 @dataclass(frozen=True)
 class Explanation:
     """A known difference from the other backends, from a backend's file."""
@@ -79,6 +83,9 @@ class Explanation:
     untrained: bool = False  # only where a weight that is not trained, such as a moving average, deviates most
     as_shipped: bool = False  # only if kbench leaves the backend as it ships
     setting: Text = ""  # only of models a layer of which is set to this, such as "hard_sigmoid"
+    repeated: bool = False  # in a step on trial, only where an input uses a row of an embedding more than once
+    # In a step on trial, only of moving averages that follow this formula: see kbench/analysis/averages.py.
+    formula: Formula | None = None
     carried: bool = False  # only of weights that a program carries over itself, so that nothing converts them
     fault: bool = False  # it names the cause, and the row differs all the same
 

@@ -52,6 +52,7 @@ class Change(msgspec.Struct, frozen=True, rename={"kind": "class"}):
     rounding: float | None
     noisy: float | None = None
     noisy_sums: Numbers = ()
+    average: tuple[float, Numbers, Numbers] | None = None  # of a moving one: see kbench/analysis/averages.py
 
 
 class Step(Event, frozen=True, tag="step"):
@@ -62,6 +63,7 @@ class Step(Event, frozen=True, tag="step"):
     loss_rounding: float | None = None
     noisy_loss: float | None = None
     draws: tuple[str, ...] | None = None  # the random numbers that its layers ask for; None: unknown
+    repeats: int | None = None  # whether an input of whole numbers has one more than once; None in old runs
     unchecked: str | None = None
 
 
@@ -218,8 +220,7 @@ class Parity(Event, frozen=True, tag="parity"):
     layers: tuple[ParityLayer, ...] | None = None
     reference_loss: float | None = None
     optimizer: str | None = None
-    # Of a line of a program that trains nothing.
-    site: str | None = None
+    site: str | None = None  # a line of a program that trains nothing, as for all below
     carried: int | None = None  # whether the program carried its weights over by itself
     notes: tuple[str, ...] | None = None
     described: dict[str, Any] | None = None  # see `told`
@@ -300,8 +301,7 @@ class Facts(msgspec.Struct, frozen=True):
     validation_samples: int | None = None
     content_sha256: str | None = None  # of the data, if that is the same in any layout
     order_sha256: str | None = None
-    # Of batches that the example's file makes: of the samples of the first epoch, in whatever order, and how many.
-    samples_sha256: str | None = None
+    samples_sha256: str | None = None  # of the first epoch's, in any order, where the example's file makes batches
     different_samples: int | None = None
     sample_weights: str | None = None  # of these samples: "none", or a hash of samples and weights
     feeds: str = ""  # the class of what gives its batches
@@ -321,8 +321,7 @@ class Facts(msgspec.Struct, frozen=True):
     guest_seconds: float | None = None
     peak_memory_mib: float | None = None
     import_memory_mib: float | None = None
-    # Of a program's line: the number of each epoch or call, and what the process held when it was over.
-    resident: tuple[tuple[float, float], ...] = ()
+    resident: tuple[tuple[float, float], ...] = ()  # of a program's line: an epoch or call, what was held after it
     allocator_peak_mib: float | None = None
     notes: tuple[str, ...] = ()
     events_damaged: int = 0

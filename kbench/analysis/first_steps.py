@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
+from kbench.analysis import averages
+from kbench.analysis.averages import Average
 from kbench.reported import Change, Step
 from kbench.text import significant
 from kbench.values import Measured, is_among
@@ -24,6 +26,9 @@ KIND, MEDIANS = 10, 4.0  # weights of which a median is taken; of its error, wha
 WEIGHT = 2e-7  # of the weight itself, which holds no smaller change: float32
 ROUNDING = 4.0  # as in parity: times what the step differs by if its weights move by one unit in the last place
 RANDOM = 1e-2  # of the loss: no rounding takes it so far
+# A bias in front of a BatchNormalization has the gradient 0, of which a step computes the rounding alone: up to 1e-5
+# of the largest change, in three convolutions. It is no more than rounding where that is a part of it on both.
+FLOOR, MOSTLY_ROUNDING = 1e-4, 1e-2  # of the largest change of a trained weight; of its own change
 
 OF_LOSS = "the loss of the first batch"
 NOISE = " (dropout and noise at fixed values)"
@@ -40,6 +45,7 @@ class Part:
     scale: float  # to which a declared bound is relative
     text: str
     trained: bool = True  # no moving average
+    moving: tuple[Average | None, Average | None] = (None, None)  # its own and the other's
 
 
 def unchecked(one: Measured) -> tuple[str, ...]:
@@ -75,7 +81,7 @@ def compare(one: Measured, other: Measured) -> tuple[str, tuple[str, ...]]:
     for part in _parts(own, right):
         if part.distance <= (0.0 if math.isnan(part.allowed) else part.allowed):  # of what is no number on both
             continue
-        reason = declared(part, one, other) or declared(part, other, one)
+        reason = declared(part, one, other) or declared(replace(part, moving=part.moving[::-1]), other, one)
         if reason:
             reasons[reason] = None
         elif part.what == "loss":  # its cause is nearer than that of any weight
@@ -95,9 +101,10 @@ def _parts(own: Step, right: Step) -> Iterator[Part]:
     if len(pairs) >= DEEP:
         yield from _kinds(pairs)
         share = _share_if_deep(pairs)
+    floor = FLOOR * max((one.change or 0.0 for pair in pairs for one in pair if _trained(one)), default=0.0)
     for mine, theirs in pairs:
         changes = (mine.change, mine.sums), (theirs.change, theirs.sums)
-        yield _change(mine, theirs, *changes, share if _trained(mine) else CHANGE, "")
+        yield _change(mine, theirs, *changes, share if _trained(mine) else CHANGE, "", floor)
     if own.draws is not None and right.draws is not None and bool(own.draws) != bool(right.draws):
         text = f"what its layers draw at random: {_drawn(own.draws)} instead of {_drawn(right.draws)}"
         yield Part("", "", math.inf, 0.0, 1.0, text)
@@ -105,7 +112,7 @@ def _parts(own: Step, right: Step) -> Iterator[Part]:
         yield _loss(own.noisy_loss, right.noisy_loss, own, right, NOISE)
         for mine, theirs in pairs:
             changes = (mine.noisy, mine.noisy_sums), (theirs.noisy, theirs.noisy_sums)
-            yield _change(mine, theirs, *changes, share if _trained(mine) else CHANGE, NOISE)
+            yield _change(mine, theirs, *changes, share if _trained(mine) else CHANGE, NOISE, floor)
 
 
 def _trained(one: Change) -> bool:
@@ -170,8 +177,9 @@ def _change(
     theirs: tuple[float | None, Sequence[float | None]],
     share: float,
     how: str,
+    floor: float = 0.0,
 ) -> Part:
-    """`mine`, `theirs`: the norm and the sums of a change; `share`: of it, what is allowed."""
+    """`mine`, `theirs`: the norm and the sums of a change; `share` of it is allowed, and `floor` of rounding."""
     text = f"the first optimizer step{how}: {own.kind} {own.number}'s {own.weight} changes by "
     size, other = (math.nan if one[0] is None else one[0] for one in (mine, theirs))
     sums = [[math.nan if one is None else one for one in each[1]] for each in (mine, theirs)]
@@ -181,13 +189,26 @@ def _change(
         distance = 0.0 if math.isnan(size) and math.isnan(other) else math.inf
     moves = sum(math.inf if one.rounding is None else one.rounding for one in (own, right))
     allowed = share * scale + WEIGHT * max(own.norm or 0.0, right.norm or 0.0) + ROUNDING * moves
+    if _trained(own) and min(_effect(own), _effect(right)) > MOSTLY_ROUNDING:
+        allowed += floor
     text += _shown(mine[0])
-    if distance == math.inf or abs(size - other) > share * scale:
-        text += f" instead of {_shown(theirs[0])}"
-    else:
-        text += f", but in another direction ({distance / scale if scale else 0:.1%} off)"
+    sizes_differ = distance == math.inf or abs(size - other) > share * scale
+    text += f" instead of {_shown(theirs[0])}" if sizes_differ else ""
+    if distance < math.inf and not distance <= 2 * abs(size - other):
+        off = f"in another direction ({distance / scale if scale else 0:.1%} off)"
+        text += f", and {off}" if sizes_differ else f", but {off}"
     allowed = 0.0 if distance == math.inf else allowed
-    return Part("1 step", own.kind, distance, allowed, scale, text, _trained(own))
+    moving = _average(own, mine[1]), _average(right, theirs[1])
+    return Part("1 step", own.kind, distance, allowed, scale, text, _trained(own), moving)
+
+
+def _average(one: Change, sums: Sequence[float | None]) -> Average | None:
+    """None of what is no moving average, or not known as one."""
+    if one.average is None:
+        return None
+    momentum, start, epsilon = one.average
+    numbers = [[value for value in each if value is not None] for each in (start, epsilon, sums)]
+    return Average(one.weight, momentum, *numbers) if {*map(len, numbers)} == {len(sums)} else None
 
 
 def _shown(value: float | None) -> str:
@@ -228,6 +249,8 @@ def reason_of_larger_loss(one: Measured, other: Measured) -> str:
 
 def declared(part: Part, one: Measured, other: Measured) -> str:
     """The reason in the backend's file of `one` for this difference from the other; empty if there is none."""
+    share = part.distance / part.scale if part.scale else math.inf
+    of_batches = _averages_apart(part, one, other)
     for known in one.facts.explained:
         bounds = {"loss": known.bound, "rising loss": max(known.bound, known.bound_of_loss)}
         bound = bounds.get(part.what, known.bound_of_change)
@@ -238,8 +261,25 @@ def declared(part: Part, one: Measured, other: Measured) -> str:
             and not (known.untrained and part.trained)
             and known.optimizer in ("", one.facts.optimizer_class)
             and known.with_layer in ("", *one.facts.layer_classes)
+            and known.setting in ("", *one.facts.layer_words)
+            and not (known.repeated and _without_repeats(one))
             and is_among(other.cell.backend, known.unlike)
-            and part.distance <= bound * part.scale
+            and (of_batches <= averages.EXACT if known.formula else min(share, of_batches) <= bound)
         ):
             return known.reason
     return ""
+
+
+def _averages_apart(part: Part, one: Measured, other: Measured) -> float:
+    """As averages.apart; infinite of what is no moving average, or if no formula is declared of one."""
+    own, right = part.moving
+    formulas, others = (
+        {known.formula for known in each.facts.explained if known.formula and known.layer in ("", part.layer)}
+        for each in (one, other)
+    )
+    return averages.apart(own, right, formulas, others) if own and right and formulas | others else math.inf
+
+
+def _without_repeats(one: Measured) -> bool:
+    """Whether no input used a row of an embedding more than once; of old runs that is not known."""
+    return one.facts.first_step is not None and one.facts.first_step.repeats == 0

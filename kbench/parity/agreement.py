@@ -174,7 +174,8 @@ def _row(
         layers = {"", *(layer.class_name for layer in subject.computed.layers)}
         layers |= {layer.class_name for step in subject.computed.steps.values() for layer in step.layers}
         explained = [one for one in subject.explained if one.with_layer in layers and one.optimizer in optimizers]
-        excuses = [one for one in explained if not one.fault]
+        words = subject.measured.facts.layer_words  # none where layers were not told
+        excuses = [one for one in explained if not one.fault and (not words or one.setting in ("", *words))]
         verdict, notes = verdict_on(deviations, [*excuses, *_rounding(deviations, cell.backend, moves)])
         notes += _faults(replace(subject, explained=tuple(explained)), deviations)
         notes += subject.measured.facts.notes

@@ -152,6 +152,38 @@ def test_the_loss_or_else_the_weight_that_changes_most_differently_is_named(othe
     assert said(one("a"), one("b"), other) == [f"unlike keras9/a in {sentence}"]
 
 
+def test_how_far_a_change_is_off_is_told_where_its_size_does_not_show_it() -> None:
+    turned = one("c", {"change": 0.51, "sums": [-0.3, -0.4]})
+    assert said(one("a"), one("b"), turned) == [
+        "unlike keras9/a in the first optimizer step: Dense 2's kernel changes by 0.5100 instead of 0.5000, "
+        "and in another direction (196.1% off)"
+    ]
+
+
+def before_normalization(change: float, rounding: float) -> dict[str, Any]:
+    """Steps of a kernel, and of a bias in front of a BatchNormalization, whose gradient is 0."""
+    bias = {"weight": "bias", "norm": 0.0, "change": change, "sums": [change], "rounding": rounding}
+    return {"changes": [KERNEL, {**KERNEL, **bias}]}
+
+
+@pytest.mark.parametrize(
+    ("own", "right", "differs"),
+    [
+        ((5.8e-7, 8.5e-8), (2.5e-8, 2.9e-8), False),
+        ((5.8e-7, 1e-10), (2.5e-8, 1e-10), True),  # a gradient that is small, but no rounding
+        ((5.8e-4, 8.5e-5), (2.5e-5, 2.9e-8), True),  # as large as others
+        ((0.0, 0.0), (2.5e-8, 1e-10), True),  # a bias that is not trained
+        ((5.8e-4, 8.5e-6), (2.5e-5, 8.5e-6), True),
+    ],
+    ids=["rounding", "exact", "large", "frozen", "both large"],
+)
+def test_a_change_that_is_rounding_alone_is_compared_with_the_largest(
+    own: tuple[float, float], right: tuple[float, float], differs: bool
+) -> None:
+    cells = [one(name, **before_normalization(*step)) for name, step in (("a", right), ("b", own))]
+    assert bool(said(*cells)) == differs
+
+
 def test_losses_are_compared_where_frameworks_split_their_weights_otherwise() -> None:
     halves: dict[str, Any] = {"changes": [KERNEL, KERNEL]}
     assert said(one("a"), one("b", **halves)) == []
@@ -193,6 +225,82 @@ def test_a_declared_difference_is_a_note_within_its_bound() -> None:
     assert said(one("a"), one("b", {"sums": [0.3, 0.6]}, facts={"explained": [KNOWN]})) != []
     of_loss = {**KNOWN, "what": ["loss"], "layer": ""}
     assert said(one("a"), one("b", loss=2.6, facts={"explained": [of_loss]})) == []
+
+
+def test_what_ties_explain_is_not_explained_where_there_are_none() -> None:
+    facts = {"explained": [{**KNOWN, "repeated": True}]}
+    for repeats, differs in ((None, False), (1, False), (0, True)):
+        assert bool(said(one("a"), one("b", {"sums": [0.3, 0.45]}, facts=facts, repeats=repeats))) == differs
+
+
+def test_a_known_difference_needs_the_setting_that_it_names() -> None:
+    of_loss = {**KNOWN, "what": ["loss"], "layer": "", "setting": "softmax"}
+    for activation, differs in (("softmax", False), ("linear", True)):
+        layers = [["Dense", {"activation": activation}, []]]
+        assert (
+            bool(
+                said(
+                    one("a", facts={"layers": layers}),
+                    one("b", loss=2.6, facts={"layers": layers, "explained": [of_loss]}),
+                )
+            )
+            == differs
+        )
+
+
+def averaged(batch: list[float], momentum: float, **more: Any) -> dict[str, Any]:
+    """The step of a moving variance that starts at 1 and takes this share of a batch's variances."""
+    change = [more.get("share", 1 - momentum) * (one - 1.0) for one in batch]
+    named = {"class": "BatchNormalization", "weight": more.get("weight", "moving_variance")}
+    told = {
+        "change": math.hypot(*change),
+        "sums": change,
+        "average": [momentum, [1.0] * len(batch), [0.01] * len(batch)],
+    }
+    return {"changes": [{**KERNEL, **named, **told}]}
+
+
+BATCH = [0.5, 2.0, 0.9]
+
+
+@pytest.mark.parametrize(
+    ("formula", "own", "explained"),
+    [
+        ("population variance", averaged([x * 8 / 7 for x in BATCH], 0.9), True),
+        ("population variance", averaged([(x + 0.01) * 8 / 7 for x in BATCH], 0.9), False),
+        ("population variance and epsilon", averaged([(x + 0.01) * 8 / 7 for x in BATCH], 0.9), True),
+        ("population variance", averaged([x * 7 / 8 for x in BATCH], 0.9), False),
+        ("population variance", averaged([x * 8 / 7 for x in BATCH[:2]] + [0.9], 0.9), False),
+        ("population variance", averaged([x * 8 / 7 for x in BATCH], 0.9, weight="moving_mean"), False),
+        ("population variance", averaged([1.0, 1.0, 1.0], 0.9), False),  # never changes
+        ("batch average", averaged(BATCH, 0.9, share=1.0), True),
+        ("batch average", averaged([x * 8 / 7 for x in BATCH], 0.9, share=1.0), True),
+        ("batch average", averaged(BATCH, 0.9, share=0.5), False),
+        ("batch average", averaged(BATCH, 0.8, share=1.0), False),  # another momentum
+    ],
+)
+def test_a_declared_formula_explains_what_follows_it_exactly(
+    formula: str, own: dict[str, Any], explained: bool
+) -> None:
+    known = {"what": ["1 step"], "bound": 100.0, "untrained": True, "formula": formula, "reason": "It is known."}
+    weight = own["changes"][0]["weight"]
+    cells = [one("a", **averaged(BATCH, 0.9, weight=weight)), one("b", facts={"explained": [known]}, **own)]
+    for pair in (cells, cells[::-1]):
+        assert bool(said(*pair)) != explained
+    assert bool(notes(*cells).get("keras9/b")) == explained
+
+
+def test_two_that_both_follow_formulas_agree() -> None:
+    """One that is corrected for its start, and one that adds epsilon: neither is as Keras does it."""
+
+    def known(formula: str) -> dict[str, Any]:
+        one = {"what": ["1 step"], "bound": 1.0, "untrained": True, "formula": formula, "reason": formula}
+        return {"explained": [one]}
+
+    first = one("a", facts=known("batch average"), **averaged([x * 8 / 7 for x in BATCH], 0.9, share=1.0))
+    other = averaged([(x + 0.01) * 8 / 7 for x in BATCH], 0.9)
+    assert said(first, one("b", facts=known("population variance and epsilon"), **other)) == []
+    assert said(first, one("b", facts=known("population variance"), **other)) != []
 
 
 def notes(*cells: Measured) -> dict[str, Any]:

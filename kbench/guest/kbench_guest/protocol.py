@@ -44,7 +44,7 @@ EVENTS = {
     "probe": {"outputs": "list", "scales": "list?"},
     "step": {
         "loss": "number?", "loss_rounding": "number?", "noisy_loss": "number?", "changes": "list",
-        "draws": "list?", "unchecked": "text?",
+        "draws": "list?", "repeats": "integer?", "unchecked": "text?",
     },
     "step_again": {
         "loss": "number?", "loss_rounding": "number?", "noisy_loss": "number?", "changes": "list", "draws": "list",

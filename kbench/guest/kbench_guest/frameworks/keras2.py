@@ -135,6 +135,12 @@ class TensorFlow1(DoneOnReturn, AnyBackend):
         gpu = any(device.device_type == "GPU" for device in K.get_session().list_devices())
         return "gpu" if gpu and self.module.test.is_built_with_cuda() else "cpu"
 
+    def optimizer_variables(self, optimizer: Any) -> List[Any]:
+        # Of moving averages that are corrected for their start at zero: the sum of each, and its number of steps.
+        own = ("/biased:0", "/local_step:0")
+        averages = [one for one in self.module.global_variables() if one.name.endswith(own)]
+        return super().optimizer_variables(optimizer) + averages
+
     def kernels_compiled(self, model: Any) -> Set[str]:
         kinds = {operation.type for operation in K.get_session().graph.get_operations()}
         return recurrent.of_operations(kinds) or {recurrent.UNROLLED}

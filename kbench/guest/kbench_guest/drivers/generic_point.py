@@ -1,0 +1,141 @@
+"""Where the steps on trial are taken: near the model's weights and data, at a point without ties.
+
+At zeros, and at numbers that occur more than once, backends may rightly take other gradients: of relu at 0, of the
+maximum of equal numbers. So what is 0 or 1 in weights and every float input are moved by noise, drawn alike
+everywhere, and an embedding looks up different rows. Elsewhere gradients are those of the formulas.
+"""
+
+import itertools
+from typing import Any, Dict, List, Sequence, Tuple
+
+import numpy as np
+
+from kbench_guest import arrays
+from kbench_guest.frameworks.layers import layers
+
+OF_WEIGHTS = 0.1  # the most that is added to a weight
+OF_INPUTS = 0.1  # the most that is added to an input, in its standard deviations
+OF_WHOLE = 0.5  # the same of whole numbers, which a layer may cut off
+
+Vocabulary = Tuple[List[int], bool]  # the rows of each embedding that an input may index; whether zeros are masked
+
+
+def weight(value: np.ndarray, seed: int, layer: int, position: int) -> np.ndarray:
+    """A weight, in the layout that all backends share, with noise on its zeros and ones; numbers as in `stream`.
+
+    What is added is positive, so that a variance stays one.
+    """
+    if value.dtype.kind != "f":
+        return value
+    noise = np.random.RandomState([seed, layer, position, 1]).uniform(0.0, OF_WEIGHTS, value.shape)
+    return np.where((value == 0) | (value == 1), value + noise, value).astype(value.dtype)
+
+
+def float_input(x: np.ndarray, random: np.random.RandomState, masked: Sequence[float] = ()) -> np.ndarray:
+    """An input of shape (samples, ..., features) with positive noise, small for each feature.
+
+    Steps of a sequence all of whose numbers are one of `masked`, as in a layer Masking, stay.
+    """
+    x = np.ascontiguousarray(x)
+    spread = np.std(x.reshape(-1, x.shape[-1] if x.ndim > 1 else 1).astype("float64"), axis=0)
+    spread[spread == 0] = np.median(spread[spread > 0]) if (spread > 0).any() else 1.0
+    most = OF_INPUTS * spread
+    if (x == np.round(x)).all():
+        most = np.minimum(most, OF_WHOLE)
+    noise = random.uniform(size=x.shape) * (most if x.ndim > 1 else most[0])
+    for value in masked if x.ndim > 2 else ():
+        noise[(x == value).all(axis=-1)] = 0.0
+    return (x + noise).astype(x.dtype)
+
+
+class Inputs:
+    """The inputs of the first samples of a batch, as the steps on trial take them.
+
+    found: {an input's name, or its place: its vocabulary}. masked: as in `float_input`. images_first: whether inputs
+    of rank 4 are images in the layout channels_first.
+    """
+
+    def __init__(
+        self, seed: int, found: Dict[Any, Vocabulary], masked: Sequence[float] = (), images_first: bool = False
+    ) -> None:
+        self._seed, self._found, self._masked, self._images_first = seed, found, masked, images_first
+
+    def most_samples(self, x: Any, most: int) -> int:
+        """Up to `most`, or as few as have row numbers that all differ, where two have such."""
+        each = [_fitting(array, self._found[key]) for key, array in _keyed(x) if key in self._found]
+        return min([most] + [number for number in each if number > 1])
+
+    def moved(self, x: Any) -> Any:
+        """x: the samples, as the model takes them."""
+        places = itertools.count()
+        keys = [key for key, _ in _keyed(x)]
+        return arrays.mapped(lambda array: self._moved(keys, next(places), np.asarray(array)), x)
+
+    def _moved(self, keys: Sequence[Any], place: int, x: np.ndarray) -> np.ndarray:
+        random = np.random.RandomState([self._seed, place, 2])
+        if x.dtype.kind == "f":
+            last = self._images_first and x.ndim == 4
+            found = float_input(np.moveaxis(x, 1, -1) if last else x, random, self._masked)
+            return np.moveaxis(found, -1, 1) if last else found
+        vocabulary = self._found.get(keys[place])
+        return rows(x, vocabulary, random) if vocabulary and _fitting(x, vocabulary) >= len(x) else x
+
+    @staticmethod
+    def repeat(x: Any) -> bool:
+        """Whether an input of whole numbers has one more than once."""
+        return any(one.dtype.kind in "iu" and np.unique(one).size < one.size for _, one in _keyed(x))
+
+
+def _keyed(x: Any) -> List[Tuple[Any, np.ndarray]]:
+    """[(name, or place, array)] of a batch's inputs."""
+    listed = list(x.items()) if isinstance(x, dict) else list(enumerate(x if isinstance(x, (list, tuple)) else [x]))
+    return [(key, np.asarray(array)) for key, array in listed]
+
+
+def rows(x: np.ndarray, vocabulary: Vocabulary, random: np.random.RandomState) -> np.ndarray:
+    """As many different row numbers as x has, without row 0, which masks."""
+    drawn = (1 + random.permutation(_size(x, vocabulary) - 1))[: x.size].reshape(x.shape).astype(x.dtype)
+    return np.where(x == 0, x, drawn) if vocabulary[1] else drawn
+
+
+def _fitting(x: np.ndarray, vocabulary: Vocabulary) -> int:
+    """Of how many samples of x all row numbers can differ; 0 if it is not clear which embedding x indexes."""
+    return max(0, _size(x, vocabulary) - 1) // max(1, int(np.prod(x.shape[1:]))) if x.dtype.kind in "iu" else 0
+
+
+def _size(x: np.ndarray, vocabulary: Vocabulary) -> int:
+    """The rows of the only embedding that has as many as x needs."""
+    enough = {size for size in vocabulary[0] if size > x.max()}
+    return enough.pop() if len(enough) == 1 else 0
+
+
+def vocabularies(model: Any) -> Dict[Any, Vocabulary]:
+    """Of a Keras model, by the names and the places of its inputs; of those that one layer alone takes."""
+    from kbench_guest.frameworks import graph
+
+    try:
+        nodes, inputs = graph.nodes(model, False), graph.ends(model)[0]
+        own = {layer.name: layer for layer in model.layers}
+    except Exception:  # it is no graph of layers
+        return {}
+    if any(node.inbound is None for node in nodes.values()):  # one embedding may serve several inputs
+        return {}
+    found: Dict[Any, Vocabulary] = {}
+    for place, name in enumerate(inputs):
+        takers = [node.name for node in nodes.values() if name in node.inbound]
+        takers = takers if nodes[name].class_name == "InputLayer" else [name]
+        if len(takers) == 1 and takers[0] in own:
+            found[name] = found[place] = _vocabulary(own[takers[0]])
+    return found
+
+
+def _vocabulary(layer: Any) -> Vocabulary:
+    """Of the embedding that the layer is, or of those that it holds."""
+    named = [(one, {kind.__name__ for kind in type(one).__mro__}) for one in [layer, *vars(layer).values()]]
+    held = [one for one, kinds in named if "Embedding" in kinds]
+    return [int(one.input_dim) for one in held], any(bool(one.mask_zero) for one in held)
+
+
+def masks(model: Any) -> List[float]:
+    """What the model's layers take for a step that is not there."""
+    return [float(layer.mask_value) for layer, _ in layers(model) if layer.__class__.__name__ == "Masking"]
