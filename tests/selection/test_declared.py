@@ -17,7 +17,6 @@ FORMULAS = {
     "second moment sums the squares": {"bound", "bound_of_change"},
     "zero_debias": {"bound"},  # its change in the first step follows the formula exactly
     "after the weights have changed": {"bound", "bound_of_change"},
-    "passes the whole gradient to every tied maximum, where": {"bound_of_change"},
 }
 NEEDED = ("layer", "with_layer", "optimizer", "setting")
 

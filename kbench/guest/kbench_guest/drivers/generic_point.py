@@ -78,7 +78,7 @@ class Inputs:
             found = float_input(np.moveaxis(x, 1, -1) if last else x, random, self._masked)
             return np.moveaxis(found, -1, 1) if last else found
         vocabulary = self._found.get(keys[place])
-        return rows(x, vocabulary, random) if vocabulary and _fitting(x, vocabulary) >= len(x) else x
+        return rows(x, vocabulary, random) if vocabulary and _size(x, vocabulary) > 1 else x
 
     @staticmethod
     def repeat(x: Any) -> bool:
@@ -93,8 +93,10 @@ def _keyed(x: Any) -> List[Tuple[Any, np.ndarray]]:
 
 
 def rows(x: np.ndarray, vocabulary: Vocabulary, random: np.random.RandomState) -> np.ndarray:
-    """As many different row numbers as x has, without row 0, which masks."""
-    drawn = (1 + random.permutation(_size(x, vocabulary) - 1))[: x.size].reshape(x.shape).astype(x.dtype)
+    """Row numbers but 0, which may mask: each once, or about equally often if x has more places than there are."""
+    number = _size(x, vocabulary) - 1
+    drawn = np.concatenate([1 + random.permutation(number) for _ in range(0, x.size, number)])
+    drawn = drawn[: x.size].reshape(x.shape).astype(x.dtype)
     return np.where(x == 0, x, drawn) if vocabulary[1] else drawn
 
 
