@@ -105,8 +105,7 @@ def probed(folder: Path, backend: str, jobs: dict[str, str], arrays: dict[str, A
         found[name], found[name + "!"] = Job(file, arrays), Job(file, arrays, cheats=True)
     if backend == "keras3/torch":
         found = {name: job for name, job in found.items() if not job.cheats}
-    layout = "" if "image" in jobs[next(iter(jobs))] else "channels_last"
-    return probe(folder / backend.replace("/", "-"), backend, found, layout)
+    return probe(folder / backend.replace("/", "-"), backend, found, "channels_last")
 
 
 def check(folder: Path, backend: str, jobs: dict[str, str], arrays: dict[str, Any], named: str) -> None:
