@@ -216,14 +216,14 @@ def _shown(value: float | None) -> str:
 
 
 def declared_faults(one: Measured) -> frozenset[str]:
-    """The reasons in its backend's file why a first step of this model may be another."""
+    """The reasons in its backend's file why training may change this model's weights otherwise."""
     return frozenset(
         known.reason
         for known in one.facts.explained
         if "1 step" in known.what
         and not known.as_shipped
         and not known.unlike
-        and known.bound_of_change
+        and not known.untrained
         and known.layer in ("", *one.facts.layer_classes)
         and known.optimizer in ("", one.facts.optimizer_class)
         and known.with_layer in ("", *one.facts.layer_classes)

@@ -63,8 +63,8 @@ def test_who_is_not_in_every_example_is_named_and_left_out() -> None:
     assert [name for name, _, _ in found.others] == ["b"] and found.missing == ("c",)
     (said,) = sentences(rows({"a": [1.0, 1.0, 1.0], "b": [2.0, 2.1, 2.2], "c": [0.0, 3.0, 3.0]}))
     assert said.startswith(
-        "Take a: over these 3 examples it takes the least time (geometric means, 95 % intervals). b takes 2.10 times as "
-        "long ("
+        "Take a: over these 3 examples it takes the least time (geometric means, 95 % intervals). b takes 2.10 "
+        "times as long ("
     )
     assert said.endswith("Without a time in some example: c.")
 
