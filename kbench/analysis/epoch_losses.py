@@ -2,7 +2,7 @@
 
 Where no layer draws random numbers, trainings from the same weights on the same batches have the same losses, but for
 rounding, which grows: in the reference runs they are within 0.6 % in epoch 1, 0.9 % in epoch 2 and 1.8 % in epoch 3,
-after 1,170 steps. With dropout they are within 11 % in every epoch of up to 20, from 8 steps on. Where steps
+after 1,170 steps. With dropout they are within 9 % in every epoch of up to 20, from 8 steps on. Where steps
 differ for a declared reason, they are within 6 % after 5 epochs without random numbers, or as that reason declares.
 """
 
