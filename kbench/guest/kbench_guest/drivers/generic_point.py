@@ -112,7 +112,7 @@ def _size(x: np.ndarray, vocabulary: Vocabulary) -> int:
 
 
 def vocabularies(model: Any) -> Dict[Any, Vocabulary]:
-    """Of a Keras model, by the names and the places of its inputs; of those that one layer alone takes."""
+    """Of a Keras model of one input that one layer alone takes, by the input's name and its place."""
     from kbench_guest.frameworks import graph
 
     try:
@@ -120,7 +120,8 @@ def vocabularies(model: Any) -> Dict[Any, Vocabulary]:
         own = {layer.name: layer for layer in model.layers}
     except Exception:  # it is no graph of layers
         return {}
-    if any(node.inbound is None for node in nodes.values()):  # one embedding may serve several inputs
+    # One embedding may serve several inputs; and a twin without Keras does not say which takes which.
+    if len(inputs) > 1 or any(node.inbound is None for node in nodes.values()):
         return {}
     found: Dict[Any, Vocabulary] = {}
     for place, name in enumerate(inputs):
@@ -133,7 +134,8 @@ def vocabularies(model: Any) -> Dict[Any, Vocabulary]:
 
 def _vocabulary(layer: Any) -> Vocabulary:
     """Of the embedding that the layer is, or of those that it holds."""
-    named = [(one, {kind.__name__ for kind in type(one).__mro__}) for one in [layer, *vars(layer).values()]]
+    parts = [*vars(layer).values(), *getattr(layer, "_modules", {}).values()]  # the latter on PyTorch
+    named = [(one, {kind.__name__ for kind in type(one).__mro__}) for one in [layer, *parts]]
     held = [one for one, kinds in named if "Embedding" in kinds]
     return [int(one.input_dim) for one in held], any(bool(one.mask_zero) for one in held)
 
