@@ -80,12 +80,16 @@ def test_its_rows_were_measured_alike(run: str, request: pytest.FixtureRequest) 
     assert all(len(fingerprints) == 1 and "" not in fingerprints for fingerprints in told.values())
 
 
-def test_the_backends_files_declare_what_its_first_steps_do_otherwise() -> None:
+def test_what_its_first_steps_do_otherwise_is_declared() -> None:
+    """In the backends' files; where they were taken at ties, as the run itself had it declared."""
     known = backends.load_all(paths.project_folder("backends"))
     trained = [one for one in store.read(REFERENCE).measured if one.facts.first_step]
     assert len(trained) >= 6 * 8
     of_today = [
-        replace(one, facts=structs.replace(one.facts, explained=known[one.cell.backend].explained)) for one in trained
+        one
+        if one.facts.first_step is None or one.facts.first_step.repeats is None
+        else replace(one, facts=structs.replace(one.facts, explained=known[one.cell.backend].explained))
+        for one in trained
     ]
     for one, other in itertools.combinations(of_today, 2):
         if (one.cell.example, one.cell.repeat) == (other.cell.example, other.cell.repeat):
