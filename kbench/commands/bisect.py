@@ -214,6 +214,8 @@ def compared(row: Summary, reference: Summary, by: str, version: str, run: str) 
         ratio, interval = row.relative_to_baseline, row.baseline_interval
         if ratio is not None and ratio > WIDEST and interval is None:  # noise cannot be why
             return Probe(version, ratio, None, True, run)
+        if unlike := row.differs or reference.differs:
+            return Probe(version, math.nan, None, False, run, f"it does other work ({unlike[0]}); see {run}")
         if ratio is None or interval is None or row.verdict == NOT_COMPARED:
             why = f"other programs used the processor, or there were too few epochs; see {run}"
             return Probe(version, ratio or math.nan, interval, False, run, why, again=True)

@@ -112,3 +112,9 @@ def test_times_that_could_not_be_compared_are_neither_good_nor_bad(
 
 def test_a_time_that_could_not_be_compared_is_good_beside_a_far_worse_one() -> None:
     assert is_as_bad(timed(1.1, None), 93.0) is False
+
+
+def test_a_release_that_does_other_work_is_not_called_disturbed() -> None:
+    row = summary(**GOOD, differs=("unlike a/x in the loss of epoch 2: 1.10 instead of 0.814",))
+    found = compared(row, summary(**GOOD), "time", "2", "run")
+    assert found.failed.startswith("it does other work (unlike a/x in the loss of epoch 2: ") and not found.again
