@@ -53,6 +53,14 @@ class Epoch(msgspec.Struct, frozen=True, gc=False, tag_field="event", tag="epoch
 
 
 @dataclass(frozen=True)
+class LikeLine:
+    """A line of a program that returned the same as another one before it."""
+
+    line: str  # that one
+    apart: float | None = None  # the largest difference of their outputs, in the largest number; None: scores
+
+
+@dataclass(frozen=True)
 class Otherwise:
     """What a call returns otherwise than on another backend: `the same weights predict otherwise`."""
 

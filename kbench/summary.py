@@ -8,7 +8,7 @@ from typing import Literal
 
 from kbench import axes, workloads
 from kbench.axes import Point, RowKey, Value
-from kbench.epochs import Otherwise
+from kbench.epochs import LikeLine, Otherwise
 from kbench.values import BesideBest, Interval
 from kbench.workloads import Workload
 
@@ -143,6 +143,7 @@ class Summary:
     latency_p99_seconds: float | None = None
     # of the call's outputs from those of other backends, in the largest number of an output; None unless all agree
     outputs_apart: float | None = field(default=None, metadata=column())
+    like_line: LikeLine | None = field(default=None, metadata=column())  # that returned the same before it
     afterwards: str = field(default="", metadata=column())  # what was found out when the program had ended
     # of predict_on_batch with the samples of a predict in a loop, where it takes much less
     on_batch_seconds: float | None = field(default=None, metadata=column())

@@ -135,7 +135,7 @@ def _how(one: _Call, other: _Call) -> tuple[()] | tuple[str, str] | None:
 
 
 def _differ(does: str, one: _Call, other: _Call) -> tuple[()] | tuple[str, str]:
-    scores = _scores(one.told, other.told)
+    scores = scores_apart(one.told, other.told)
     own, others = one.told.shapes, other.told.shapes
     if own and others and own != others:
         return does, f"outputs of shape {_shapes(own)} instead of {_shapes(others)}"
@@ -157,7 +157,7 @@ def _by(one: _Call, other: _Call) -> str:
     return first_outputs.by(one.outputs, other.outputs)
 
 
-def _scores(own: Returned, others: Returned) -> str:
+def scores_apart(own: Returned, others: Returned) -> str:
     """The score that differs, an accuracy before all others; empty if none does."""
     mine, theirs = with_long_names(own.scores or {}), with_long_names(others.scores or {})
     for name in sorted(mine.keys() & theirs.keys(), key=lambda name: ("accuracy" not in name, name != "loss", name)):

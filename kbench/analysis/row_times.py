@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kbench import axes
@@ -13,6 +13,8 @@ from kbench.analysis.spreads import Priors, Processes
 from kbench.axes import Point, RowKey
 from kbench.text import significant
 from kbench.values import INTERRUPTED, OK, Measured, base
+
+SURE = 0.1  # the standard error of a logarithm
 
 
 def row_times(
@@ -60,7 +62,7 @@ def observed(measured: Sequence[Measured], short: Sequence[Measured], source: st
                 str(row[axes.EXAMPLE]),
             )
             for row, its in deviations.items()
-            if len(its) > 1 and _took_turns(ok[row])
+            if len(its) > 1 and _took_turns(ok[row]) and _are_sure(table[row].values())
         ]
     return found
 
@@ -68,6 +70,11 @@ def observed(measured: Sequence[Measured], short: Sequence[Measured], source: st
 def _took_turns(repeats: Sequence[Measured]) -> bool:
     """Whether their times are of turns: those of epochs hold what the machine did meanwhile, too."""
     return any(epoch.rounds for one in repeats for epoch in one.epochs)
+
+
+def _are_sure(found: Iterable[Process]) -> bool:
+    """Whether each process's own turns tell its time, so that what is left is how processes differ."""
+    return all((one.error or 0.0) <= SURE for one in found)
 
 
 def _backend(row: RowKey) -> str:

@@ -17,6 +17,7 @@ from kbench.analysis import (
     intervals,
     learning,
     line_figures,
+    line_outputs,
     roofline,
     spreads,
 )
@@ -52,7 +53,7 @@ def summarised(run: RunResults, baseline: str = "") -> Sequence[Summary]:
         priors(run),
         asked if isinstance(asked, int | float) else PRECISION,
     )
-    rows = call_outputs.noted(learning.noted(rows, measured), measured)
+    rows = line_outputs.noted(call_outputs.noted(learning.noted(rows, measured), measured), measured)
     return line_figures.noted(afterwards.noted(final_scores.noted(rows, measured), measured), measured)
 
 

@@ -10,7 +10,7 @@ from kbench.analysis.call_sites import SEPARATOR, is_fit, program_of
 from kbench.summary import Summary
 from kbench.tables.content import by_example
 from kbench.text import significant
-from kbench.values import FASTEST, NOT_COMPARED, SLOWER
+from kbench.values import FASTEST, NO_DIFFERENCE, NOT_COMPARED, SLOWER
 
 MATTERS = 0.05  # of the whole program's time; less is no contradiction
 SHARE = 0.2  # of what lies between; less is not named
@@ -36,7 +36,7 @@ def _of_program(rows: Sequence[Summary]) -> list[str]:
     behind = {
         name
         for name, row in whole.items()
-        if (row.relative_to_fastest or 0.0) > 1 + MATTERS and row.verdict != NOT_COMPARED
+        if (row.relative_to_fastest or 0.0) > 1 + MATTERS and row.verdict not in (NOT_COMPARED, NO_DIFFERENCE)
     }
     best: list[Summary] = []
     for line in by_example(row for row in rows if row.work.of_line):

@@ -16,6 +16,7 @@ from kbench.screen.terminal import QUIET, print_note
 from kbench.screen.time_left import TimeLeft, earlier
 from kbench.session import events
 from kbench.session.events import Event
+from kbench.tables import answers
 from kbench.text import size
 
 
@@ -105,4 +106,5 @@ def _print_example(run: Path, example: str, tables: bool) -> None:
     with contextlib.suppress(UserError):  # the run continues; the error is reported at its end
         there = store.read(run)
         rows = [row for row in summarised(there) if program_of(row.example) == example]
-        terminal.print_example(rows, terminal.repeat_command(there, rows), tables)
+        if tables or not answers.not_compared(rows):  # that may be known when further processes have run
+            terminal.print_example(rows, terminal.repeat_command(there, rows), tables)

@@ -34,6 +34,7 @@ _POLICY = re.compile(r"(mixed_)?(b?float16)|float(32|64)")
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 _VALUE = re.compile(r"[\w.:/=-]*")
 _NOT_IN_NAMES = re.compile(r"[^\w.:=-]+")
+_BEFORE_VALUE = re.compile(r"(?<!\S)(--[\w.-]+) (?!-)")  # the blank between an option and its value
 _PACKAGE = re.compile(r"[a-z][a-z0-9_-]*")
 _OURS = re.compile(r"(KERAS_|KBENCH_|PYTHON).*")
 
@@ -51,8 +52,8 @@ def parse_name(item: str, backend: Backend) -> Backend:
 
 
 def named_arguments(text: str) -> str:
-    """A program's further arguments as a row's name has them: `--mixed mixed_float16` is `--mixed_mixed_float16`."""
-    return _NOT_IN_NAMES.sub("_", " ".join(shlex.split(text)))
+    """A program's further arguments as a row's name has them: `--mixed mixed_float16` is `--mixed=mixed_float16`."""
+    return _NOT_IN_NAMES.sub("_", _BEFORE_VALUE.sub(r"\1=", " ".join(shlex.split(text))))
 
 
 def in_combination(backend: Backend, choices: Iterable[Sequence[str]]) -> list[Backend]:

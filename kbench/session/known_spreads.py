@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from kbench import paths
-from kbench.analysis import spreads
+from kbench.analysis import machine_stability, spreads
 from kbench.analysis.call_sites import by_line
 from kbench.analysis.row_times import observed
 from kbench.analysis.spreads import Priors, Processes
@@ -25,10 +25,10 @@ def priors(the_plan: Plan) -> Priors:
 
 
 def keep(run: RunResults) -> None:
-    """Add what the run shows to the user's own; nothing if the cache cannot be written."""
+    """Add what the run shows to the user's own; nothing of a busy machine, or if the cache cannot be written."""
     source = f"{run.name} {run.created}"
     rows = observed(by_line(run.measured), run.short, source)
-    if not rows:
+    if not rows or machine_stability.remarks(run.measured, run.provenance):
         return
     with contextlib.suppress(OSError):
         file = _file()

@@ -171,8 +171,8 @@ def _of_device(rows: Sequence[Summary], where: str, again: str) -> str:
     sentences += _done_first(rows)
     if compiling := [row for row in rows if _compiles_each(row)]:
         listed = ", ".join(f"{significant(row.compile_seconds)} s on {row.backend}" for row in compiling)
-        often = f"{compiling[0].first_calls:,} of {compiling[0].calls:,} calls compile"
-        sentences.append(f"{often}, which takes {listed} each time.")
+        often = f"{compiling[0].first_calls:,} of {compiling[0].calls:,} calls"
+        sentences.append(f"{often} are a model's first, and compilation and warm-up take {listed} each time.")
     return " ".join(sentences)
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 from kbench import axes
+from kbench.analysis import call_costs
 from kbench.analysis.call_sites import program_of
 from kbench.summary import TO_DEFAULT, Ratio, Summary
 from kbench.tables import scores
@@ -133,10 +134,26 @@ def _apart(values: Sequence[float]) -> float:
 
 
 def _of_compilation(rows: Sequence[Summary]) -> list[str]:
-    """That calls compile again, as for each new shape; of fit, the explanation says it."""
-    rows = [row for row in rows if row.compiled_again and row.work.by_call]
+    """That calls compile again, as for each new shape; of fits and calls of new models, other sentences say it."""
+    each = any(call_costs.each_compiles(row.calls or 0, row.first_calls or 0) for row in rows)
+    rows = [row for row in rows if row.compiled_again and row.work.by_call and not each]
     again = [f"{row.compiled_again:,} times on {row.backend}" for row in rows]
     return [f"Its calls after the first compile again {', '.join(again)}."] if again else []
+
+
+def _of_like_lines(rows: Sequence[Summary]) -> list[str]:
+    """Which line before this one returned the same, on the same backend."""
+    like: dict[str, dict[str, float | None]] = {}
+    for row in rows:
+        if row.like_line:
+            like.setdefault(row.like_line.line, {})[row.backend] = row.like_line.apart
+    said = []
+    for line, found in like.items():
+        known = [apart for apart in found.values() if apart is not None]
+        near = f", {_how_near(max(known), ' of the largest number')}" if known else ""
+        where = f" on {listed(list(found))}" if len(found) < len(rows) else ""
+        said.append(f"It returns the same{'' if known else ' scores'} as {line}{where}{near}.")
+    return said
 
 
 def _of_sameness(rows: Sequence[Summary]) -> list[str]:
@@ -144,8 +161,9 @@ def _of_sameness(rows: Sequence[Summary]) -> list[str]:
     said, alike = [], [row.outputs_apart for row in rows if row.outputs_apart is not None]
     if rows[0].work.of_line and len(alike) > 1 and not math.isnan(max(alike)):
         said.append(f"Outputs agree, {_how_near(max(alike), ' of the largest number')}.")
+    said += _of_like_lines(rows)
     repeated = [row for row in rows if row.deterministic is not None and row.work.of_line and row.seeds == 1]
-    if repeated and all(row.deterministic for row in repeated):
+    if repeated and all(row.deterministic and row.final_loss for row in repeated):  # 0 says nothing
         said.append(f"Repeats give the same losses on {listed([row.backend for row in repeated])}.")
     return said
 

@@ -36,10 +36,15 @@ def short(
     repeat: int = 2,
     first: float = 9.0,
     status: str = OK,
+    swing: float = 0.0,
     **outcome: object,
 ) -> Measured:
-    """A process of six turns, the first of which is `first` times as slow; before it there is a step in round 0."""
-    paces = [first * _step(pace, 1), *(_step(pace, number) for number in range(2, 7))]
+    """A process of six turns, the first of which is `first` times as slow; before it there is a step in round 0.
+
+    swing: by how much its turns are slower and faster in turn, as the logarithm of a factor.
+    """
+    paces = [first * _step(pace, 1)]
+    paces += [_step(pace, number) * math.exp(swing * (-1) ** number) for number in range(2, 7)]
     steps = (5.0, *(one for each in paces for one in [each] * STEPS))
     turns = (Turn(0, 0, 1), *(Turn(n + 1, 1 + n * STEPS, 1 + (n + 1) * STEPS) for n in range(6)))
     made = replace(cell("a", backend), repeat=repeat, timing=timing, samples=20)
@@ -172,6 +177,9 @@ def test_what_a_run_shows_of_spreads_is_what_its_rows_processes_differ_by() -> N
     }
     assert max(found["y"].logs) - min(found["y"].logs) > 2 * (max(found["x"].logs) - min(found["x"].logs))
     assert row_times.observed(WHOLE, [], "a run") == []
+    vague = [short("y", 0.12, timing=n, swing=0.8) for n in (1, 2)]
+    told = row_times.observed(measured, [*SHORT[:2], *vague], "a run")
+    assert told == [], "turns that do not tell processes' times tell no spread"
 
 
 def test_rows_that_are_known_to_spread_more_have_wider_intervals() -> None:

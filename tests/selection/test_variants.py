@@ -182,7 +182,12 @@ def test_the_point_of_a_label_is_the_same_in_whatever_order_of_settings(
 
 @pytest.mark.parametrize(
     ("given", "named"),
-    [("--mask", "--mask"), ("--mixed  mixed_float16", "--mixed_mixed_float16"), ("--a=1 'b c+d@e'", "--a=1_b_c_d_e")],
+    [
+        ("--mask", "--mask"),
+        ("--mixed  mixed_float16", "--mixed=mixed_float16"),
+        ("--a --b -c 1 --d 2 3", "--a_--b_-c_1_--d=2_3"),
+        ("--a=1 'b c+d@e'", "--a=1_b_c_d_e"),
+    ],
 )
 def test_a_program_s_further_arguments_are_part_of_the_row_s_name(given: str, named: str) -> None:
     assert variants.named_arguments(given) == named

@@ -86,7 +86,7 @@ def test_calls_that_compile_say_how_often_and_how_long() -> None:
     fast = replace(FASTEST_ROW, epoch_seconds=0.5, compile_seconds=0.01, **about)
     slow = replace(WIDE, relative_interval=Interval(2.9, 3.1), verdict=SLOWER, epoch_seconds=1.5, **about)
     assert answer([fast, replace(slow, compile_seconds=1.4)]).endswith(
-        " 10 of 10 calls compile, which takes 1.40 s on keras2/theano each time."
+        " 10 of 10 calls are a model's first, and compilation and warm-up take 1.40 s on keras2/theano each time."
     )
     assert "compile" not in answer([fast, replace(slow, compile_seconds=1.4, calls=100)])
 

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from fake_runs import replace, summary
 
+from kbench.epochs import LikeLine
 from kbench.summary import TO_DEFAULT, Ratio, Summary
 from kbench.tables import of_program, text
 from kbench.values import CALL, EPOCH, FAILED, NO_DIFFERENCE, OK, RUN, SLOWER, TIMEOUT, Interval
 
+BY_LINE = (("a/x", 0.0), ("a/y", 3e-14))
 FIT, PREDICT = "train.py: fit, line 9", "train.py: predict, line 12"
 
 
@@ -80,6 +82,14 @@ def test_outputs_that_agree_and_repeats_that_do_are_told() -> None:
     repeated = [line("a/x", deterministic=True, seeds=1), line("a/y", deterministic=True, seeds=1)]
     assert of_program.found(repeated) == ["Repeats give the same losses on a/x and a/y."]
     assert of_program.found([repeated[0], line("a/y", deterministic=False, seeds=1)]) == []
+    assert of_program.found([replace(row, final_loss=0.0) for row in repeated]) == []
+
+
+def test_a_line_that_returns_what_another_one_did_is_told() -> None:
+    rows = [line(name, PREDICT, like_line=LikeLine("predict, line 8", apart)) for name, apart in BY_LINE]
+    assert of_program.found(rows) == ["It returns the same as predict, line 8, to 3e-14 of the largest number."]
+    scored = [line("a/x", PREDICT, like_line=LikeLine("evaluate, line 9")), line("a/y", PREDICT)]
+    assert of_program.found(scored) == ["It returns the same scores as evaluate, line 9 on a/x."]
 
 
 def test_what_was_tried_out_is_told_once_for_all_backends_of_which_it_is_true() -> None:

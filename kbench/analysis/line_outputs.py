@@ -1,0 +1,48 @@
+"""Compares what the lines of one program return on the same backend, where the same weights and inputs went in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from kbench.analysis import call_outputs, call_weights, first_outputs
+from kbench.analysis.call_sites import SEPARATOR, program_of
+from kbench.axes import EXAMPLE, RowKey
+from kbench.epochs import LikeLine
+from kbench.reported import Returned
+from kbench.summary import Summary
+from kbench.values import OK, Measured
+
+FIT, LOOP = "fit", "loop"  # lines that train return other numbers each time
+
+
+def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
+    """The rows, with what a line before them returned, too."""
+    found: dict[RowKey, LikeLine] = {}
+    before: dict[tuple[object, ...], list[tuple[str, Returned]]] = {}
+    for one in measured:
+        told, line = one.facts.call, one.cell.example.partition(SEPARATOR)[2]
+        if one.outcome.status != OK or told is None or told.random or line.startswith((FIT, LOOP)):
+            continue
+        cell = one.cell.key.changed(EXAMPLE, program_of(one.cell.example))
+        earlier = before.setdefault((cell, one.cell.repeat), [])
+        like = next(filter(None, (_alike(told, other, name) for name, other in earlier)), None)
+        if like:
+            found.setdefault(one.cell.key, like)
+        else:
+            earlier.append((line, told))
+    return [replace(row, like_line=found.get(row.key)) for row in rows]
+
+
+def _alike(told: Returned, other: Returned, line: str) -> LikeLine | None:
+    """That a call returns the same as that of `line` before it, if it does."""
+    if not (call_weights.same_inputs(told, other) and call_weights.same_weights(told, other)):
+        return None
+    mine, its = call_weights.outputs(told), call_weights.outputs(other)
+    if mine and its:
+        apart = first_outputs.apart(mine, its)
+        return LikeLine(line, apart) if not math.isnan(apart) and first_outputs.same(mine, its) else None
+    if not told.scores or not other.scores or told.scores.keys() != other.scores.keys():
+        return None
+    return None if call_outputs.scores_apart(told, other) else LikeLine(line)

@@ -1,0 +1,47 @@
+"""What a run shows of how processes differ is kept for later runs, but not what a busy machine shows."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kbench.analysis.spreads import Processes
+from kbench.session import known_spreads
+from kbench.store import RunResults
+
+
+def run(name: str, **provenance: Any) -> RunResults:
+    return RunResults(
+        folder=Path("results", name),
+        name=name,
+        created="2026-01-01",
+        request={},
+        plan={},
+        provenance=provenance,
+        cells=(),
+        measured=(),
+    )
+
+
+def kept(cache: Path) -> list[str]:
+    file = cache / "process_spreads.csv"
+    return [row["source"] for row in csv.DictReader(file.open())] if file.exists() else []
+
+
+def test_rows_of_a_quiet_machine_are_kept_once_and_those_of_a_busy_one_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def observed(measured: Iterable[Any], short: Iterable[Any], source: str) -> list[Processes]:
+        return [Processes("a/x", "other", (0.0, 0.1), (0.01, 0.01), source, "train.py")]
+
+    monkeypatch.setenv("KBENCH_CACHE", str(tmp_path))
+    monkeypatch.setattr(known_spreads, "observed", observed)
+    known_spreads.keep(run("busy", cpu={"busy": 1.5, "visible": 2}))
+    assert kept(tmp_path) == []
+    for name in ("quiet", "other", "quiet"):
+        known_spreads.keep(run(name, cpu={"busy": 0.1, "visible": 2}))
+    assert kept(tmp_path) == ["other 2026-01-01", "quiet 2026-01-01"]
