@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import re
 import runpy
 import sys
@@ -26,7 +27,13 @@ OUTSIDE = re.compile(r"\]\(\.\./([^)#]+)(#[^)]*)?\)")
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages."""
-    pages = {"commands": commands(), "events": events(), "backends": of_backends(), "examples": of_examples()}
+    pages = {
+        "commands": commands(),
+        "columns": columns(),
+        "events": events(),
+        "backends": of_backends(),
+        "examples": of_examples(),
+    }
     for name, text in pages.items():
         files.append(File.generated(config, f"reference/{name}.md", content=text))
     written = [
@@ -91,6 +98,17 @@ def _of_option(action: argparse.Action) -> str:
 
 def _help(action: argparse.Action) -> str:
     return (action.help or "") % {**vars(action), "prog": "python run.py"}
+
+
+def columns() -> str:
+    """Each column of a run's tables, as docs/columns.csv has them."""
+    with (ROOT / "docs" / "columns.csv").open(encoding="utf-8", newline="") as file:
+        _, *rows = csv.reader(file)
+    parts = ["# Columns"]
+    for table in dict.fromkeys(row[0] for row in rows):
+        parts.append(f"## {table}")
+        parts.append(_table(("column", "meaning"), ((f"`{name}`", text) for of, name, text in rows if of == table)))
+    return "\n\n".join(parts)
 
 
 def events() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -90,6 +91,8 @@ class Received(Event, frozen=True, tag="received"):
     updates: int | None = None  # the steps that its optimizer counted
     threads: dict[str, Any] | None = None  # of the framework, between two steps
     cores: int | None = None  # on which the thread that trains might run there
+    cpu_seconds: Seconds | None = None  # of all its threads, during the epoch's time
+    outputs_off: float | None = None  # of the first batch, from those of the first pass, in the largest number
 
 
 class Library(msgspec.Struct, frozen=True):
@@ -162,7 +165,7 @@ class BesideFit(msgspec.Struct, frozen=True):
 
 
 class Returned(Event, frozen=True, tag="returned"):
-    """What the first call of a line returned."""
+    """What the first call of a line returned, and what else is known of the line's calls."""
 
     site: str = ""
     trained: int | None = None
@@ -176,6 +179,7 @@ class Returned(Event, frozen=True, tag="returned"):
     batch_seconds: Seconds | None = None  # to make a batch, where fit is given no arrays
     random: int | None = None  # whether its outputs differ from call to call; None if that is not known
     on_batch_seconds: Seconds | None = None  # of predict_on_batch with the same samples
+    unchanged: int | None = None  # of a fit: whether its steps left the weights as they were
     beside_fit: BesideFit | None = None  # of an evaluate that disagrees with the fit before it
 
 
@@ -356,11 +360,6 @@ class Facts(msgspec.Struct, frozen=True):
         return str((self.optimizer or {}).get("class_name", ""))
 
     @property
-    def layer_classes(self) -> set[str]:
-        """The classes of its layers."""
-        return {layer.class_name for layer in self.layers or ()}
-
-    @property
     def layer_words(self) -> set[str]:
         """All texts in the description of its layers: their classes, and what they are set to."""
         return {text for layer in self.layers or () for text in (layer.class_name, *_texts(layer.settings))}
@@ -373,11 +372,9 @@ def told(values: Mapping[str, object]) -> dict[str, Any]:
     """Those that are facts, by name. Left out: what is unknown, or of another type."""
     found = {}
     for name in values.keys() & _TYPES.keys():
-        try:
+        with contextlib.suppress(msgspec.ValidationError, OverflowError, RecursionError):
             value = explanations(values[name]) if name == "explained" else msgspec.convert(values[name], _TYPES[name])
-        except (msgspec.ValidationError, OverflowError, RecursionError):
-            continue
-        found[name] = value
+            found[name] = value
     return found
 
 

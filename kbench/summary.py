@@ -49,7 +49,7 @@ class Summary:
     status: str
     reason: str
     repeats: int  # how many of them ended ok
-    epoch_seconds: float | None  # median of the steady epochs
+    epoch_seconds: float | None  # of a usual process, from undisturbed turns
     first_epoch_seconds: float | None
     samples_per_second: float | None  # of the steady epochs
     relative_to_fastest: float | None = field(init=False)  # this and other ratios: see `ratios`
@@ -143,6 +143,8 @@ class Summary:
     latency_p99_seconds: float | None = None
     # of the call's outputs from those of other backends, in the largest number of an output; None unless all agree
     outputs_apart: float | None = field(default=None, metadata=column())
+    # of a program's line: how it trains otherwise than on other backends, as what ends a sentence on it
+    trains: tuple[str, ...] = field(default=(), metadata=column())
     like_line: LikeLine | None = field(default=None, metadata=column())  # that returned the same before it
     afterwards: str = field(default="", metadata=column())  # what was found out when the program had ended
     # of predict_on_batch with the samples of a predict in a loop, where it takes much less

@@ -62,7 +62,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_site_builds_without_a_warning_and_has_every_page(site: Path) -> None:
     pages = {path.parent.name for path in site.rglob("index.html")}
     assert {page.stem for page in PAGES} - {"README", "index"} <= pages
-    assert {"commands", "events", "backends", "examples"} <= pages
+    assert {"commands", "columns", "events", "backends", "examples"} <= pages
 
 
 def test_the_reference_has_every_option_event_backend_and_example(site: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from kbench.analysis.call_sites import SEPARATOR
 from kbench.axes import RowKey
 from kbench.reported import BesideFit
 from kbench.summary import Summary
@@ -25,14 +26,14 @@ def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary
             continue
         seconds, usual = told.on_batch_seconds, times.get(key)
         if told.beside_fit is not None:
-            found[key] = _disagreement(told.beside_fit)
+            found[key] = _disagreement(told.beside_fit, one.cell.example.partition(SEPARATOR)[2])
         elif seconds and usual and usual > max(CHEAPER * seconds, seconds + SAVED):
             on_batch.setdefault(key, seconds)
     return [replace(row, afterwards=found.get(row.key, ""), on_batch_seconds=on_batch.get(row.key)) for row in rows]
 
 
-def _disagreement(told: BesideFit) -> str:
-    text = f"accuracy is {told.evaluate:.3g} here and {told.fit:.3g} in {told.site}, on the same data"
+def _disagreement(told: BesideFit, line: str) -> str:
+    text = f"accuracy is {told.evaluate:.3g} in {line} and {told.fit:.3g} in {told.site}, on the same data"
     if abs(told.training - told.inference) >= EXPLAINS * abs(told.fit - told.evaluate):
         modes = f"{told.training:.3g} in training mode and {told.inference:.3g} in inference mode"
         return f"{text}: the trained model gives {modes}, by {' and '.join(told.layers) or 'a layer of its own'}"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from kbench.analysis import call_weights, first_outputs
 from kbench.analysis.call_weights import number
 from kbench.analysis.first_outputs import Outputs
-from kbench.analysis.output_causes import EVALUATE, FROM_FILE, PREDICT, RANDOM, TRAINED, cause, fault
+from kbench.analysis.output_causes import EVALUATE, FROM_FILE, INPUTS, PREDICT, RANDOM, TRAINED, cause, fault
 from kbench.axes import Point, RowKey
 from kbench.epochs import Otherwise
 from kbench.reported import Returned
@@ -32,6 +32,10 @@ class _Call:
     told: Returned
     outputs: Outputs | None
     position: int
+
+    @property
+    def layout(self) -> str:
+        return self.measured.cell.image_data_format
 
 
 def compare(measured: Iterable[Measured]) -> list[tuple[Cell, Otherwise]]:
@@ -118,7 +122,9 @@ def _how(one: _Call, other: _Call) -> tuple[()] | tuple[str, str] | None:
     """(what it does otherwise, by how much); empty if they agree, None if they cannot be compared."""
     own, others = one.told, other.told
     if not call_weights.same_inputs(own, others):
-        return None
+        known = own.scores and others.scores and one.layout == other.layout
+        how = call_weights.other_inputs(own, others) if known else ""
+        return (INPUTS, how) if how else None
     if call_weights.same_weights(own, others):
         does = PREDICT
     elif call_weights.lacking(own, others) or call_weights.lacking(others, own):
@@ -130,7 +136,7 @@ def _how(one: _Call, other: _Call) -> tuple[()] | tuple[str, str] | None:
     if own.random or others.random:
         if own.random and others.random:
             return None
-        return (RANDOM, f"outputs {_by(one, other)}") if own.random else ()
+        return (RANDOM, _at_random(one, other)) if own.random else ()
     return _differ(does, one, other)
 
 
@@ -155,6 +161,13 @@ def _by(one: _Call, other: _Call) -> str:
     if one.outputs is None or other.outputs is None:
         return "drawn at random"
     return first_outputs.by(one.outputs, other.outputs)
+
+
+def _at_random(one: _Call, other: _Call) -> str:
+    """By how much outputs that are not always the same differ from those of another call."""
+    if one.outputs is not None and other.outputs is not None and first_outputs.same(one.outputs, other.outputs):
+        return "the first call agrees, and the same call at the program's end returns something else"
+    return f"outputs {_by(one, other)}"
 
 
 def scores_apart(own: Returned, others: Returned) -> str:

@@ -66,14 +66,15 @@ def _one_loop(lines: dict[str, list[Measured]]) -> dict[str, list[Measured]]:
     loops: dict[str, list[str]] = {}
     for name in lines:
         if f"{SEPARATOR}{LOOP}" in name:
-            loops.setdefault(program_of(name), []).append(name)
-    for program, names in loops.items():
+            loops.setdefault(name.rpartition("line ")[0], []).append(name)  # of the same file or cell of a notebook
+    for before, names in loops.items():
+        program = program_of(names[0])
         parts = [part for name in names for part in lines[name]]
         cells = {replace(part.cell, example=program).id for part in parts}
         if len(names) < 2 or len(cells) < len(parts):
             continue
         numbers = [name.rpartition(" ")[2] for name in names]
-        shown = f"{program}{SEPARATOR}{LOOP}lines {listed(sorted(numbers, key=int))}"
+        shown = f"{before}lines {listed(sorted(numbers, key=int))}"
         merged = [replace(part, cell=replace(part.cell, example=shown)) for part in parts]
         lines = {shown if name == names[0] else name: lines[name] for name in lines if name not in names[1:]}
         lines[shown] = merged

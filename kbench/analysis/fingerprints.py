@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -58,6 +58,8 @@ _USUAL: Mapping[str, Sequence[object]] = {
 }
 _OF_SAMPLES = ("number of different samples", "samples", "sample weights", "order of samples")  # the first is told
 _HASHED = ("initial weights", "data", *_OF_SAMPLES[1:])  # a message can only say that they differ
+
+_TRAINING = ("data", *_OF_SAMPLES, "number of samples", "batch size", "loss", "weights of classes")
 
 # Of a program's fit: counts are found, not asked for.
 _OF_FITS: Mapping[str, Callable[[Facts], object]] = {
@@ -144,7 +146,7 @@ def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
 
 
 def noted(measured: Sequence[Measured]) -> list[Measured]:
-    """The cells with notes on what is declared of their first step and epoch, or why that was not checked."""
+    """The cells with notes on what is declared of their first step and later epochs, or why that was not checked."""
     found = {one.cell.id: first_steps.unchecked(one) for one in measured}
     for group in _groups(measured):
         for one, _, notes in _first_steps(group):
@@ -181,6 +183,29 @@ def _groups(measured: Sequence[Measured]) -> list[list[Measured]]:
 def of_size(difference: str) -> bool:
     """Whether a difference is in how much work is done, and not in a setting or in how the model is trained."""
     return any(f" in its {name}" in difference for name in ("number of parameters", "number of samples", "dtype"))
+
+
+def of_training(difference: str) -> bool:
+    """Whether a difference is in what a program trains on or how, so that its scores cannot be the same."""
+    if " in its optimizer: " in difference:
+        return any(name in difference for name in ("learning_rate ", "class_name "))
+    return any(f" in its {name}" in difference for name in _TRAINING)
+
+
+def each_once(differences: Iterable[str]) -> tuple[str, ...]:
+    """Without those that differ only in the backend that they name, as repeats may."""
+    found: dict[str, str] = {}
+    for how in differences:
+        found.setdefault(how.partition(" in ")[2] or how, how)
+    return tuple(found.values())
+
+
+def ends_of_sentences(unlike: Sequence[str]) -> tuple[str, ...]:
+    """How a program's line trains otherwise: another network, which is not compared, before all else."""
+    sizes = [how for how in unlike if of_size(how)]
+    networks = [*(how for how in unlike if " in its model: " in how), *sizes]
+    first = [f"is {networks[0]}, so it is not compared"] if sizes else []
+    return (*first, *(f"is {how}" for how in unlike if how not in sizes and of_training(how)))
 
 
 def unlike(one: Mapping[str, object], other: Mapping[str, object]) -> list[str]:
@@ -318,7 +343,7 @@ def _first_steps(group: Sequence[Measured]) -> list[tuple[Measured, str, tuple[s
     """(cell, how its first step differs from that of most, notes on what is declared), where either is not empty."""
     cells = _computed_alike(group)
     compared = [[first_steps.compare(one, other) for other in cells] for one in cells]
-    faults = [first_steps.declared_faults(one) for one in cells]
+    faults = [first_steps.declared_reasons(one) for one in cells]
     # Those that have a declared fault in common agree in it, which says nothing for it.
     agreeing = [
         (

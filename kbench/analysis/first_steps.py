@@ -9,6 +9,7 @@ from statistics import median
 
 from kbench.analysis import averages
 from kbench.analysis.averages import Average
+from kbench.analysis.declared import can_show
 from kbench.reported import Change, Step
 from kbench.text import significant
 from kbench.values import Measured, is_among
@@ -215,7 +216,7 @@ def _shown(value: float | None) -> str:
     return "no number" if value is None else "0" if value == 0 else significant(value, 4)
 
 
-def declared_faults(one: Measured) -> frozenset[str]:
+def declared_reasons(one: Measured) -> frozenset[str]:
     """The reasons in its backend's file why training may change this model's weights otherwise."""
     return frozenset(
         known.reason
@@ -224,9 +225,7 @@ def declared_faults(one: Measured) -> frozenset[str]:
         and not known.as_shipped
         and not known.unlike
         and not known.untrained
-        and known.layer in ("", *one.facts.layer_classes)
-        and known.optimizer in ("", one.facts.optimizer_class)
-        and known.with_layer in ("", *one.facts.layer_classes)
+        and can_show(known, one.facts)
     )
 
 
@@ -237,12 +236,8 @@ def reason_of_larger_loss(one: Measured, other: Measured) -> str:
         return ""
     larger, smaller = (one, other) if step.loss > beside.loss else (other, one)
     for known in larger.facts.explained:
-        fits = (
-            known.layer in ("", *larger.facts.layer_classes)
-            and known.with_layer in ("", *larger.facts.layer_classes)
-            and known.setting in ("", *larger.facts.layer_words)
-        )
-        if "rising loss" in known.what and fits and is_among(smaller.cell.backend, known.unlike):
+        rises = "rising loss" in known.what and can_show(known, larger.facts)
+        if rises and is_among(smaller.cell.backend, known.unlike):
             return known.reason
     return ""
 
@@ -259,9 +254,7 @@ def declared(part: Part, one: Measured, other: Measured) -> str:
             and not known.as_shipped
             and known.layer in ("", part.layer)
             and not (known.untrained and part.trained)
-            and known.optimizer in ("", one.facts.optimizer_class)
-            and known.with_layer in ("", *one.facts.layer_classes)
-            and known.setting in ("", *one.facts.layer_words)
+            and can_show(known, one.facts, part.layer)
             and not (known.repeated and _without_repeats(one))
             and is_among(other.cell.backend, known.unlike)
             and (of_batches <= averages.EXACT if known.formula else min(share, of_batches) <= bound)

@@ -17,9 +17,8 @@ from kbench.reported import Change, Step, StepAgain
 from kbench.text import significant
 from kbench.values import Measured
 
-SAME = 1e-5  # of a loss, and of a weight's change: measured are at most 1e-6
+SAME = 1e-5  # of a loss, and of a weight's change: measured are at most 2e-6
 SIZE = 1e-3  # from which two changes have another size
-ROUNDING = 4.0  # times what the step differs by if its weights move by one unit in the last place
 OTHER = "its training step after the last epoch is not the one before the first: "
 
 
@@ -67,7 +66,10 @@ def changed(one: Measured) -> str | None:
         (first.loss, again.loss, ""),
         (first.noisy_loss, again.noisy_loss, first_steps.NOISE),
     ):
-        if _apart(before, now) > SAME * abs(before or 0.0) + ROUNDING * (first.loss_rounding or 0.0) + 1e-7:
+        if (
+            _apart(before, now)
+            > SAME * abs(before or 0.0) + first_steps.ROUNDING * (first.loss_rounding or 0.0) + 1e-7
+        ):
             return f"the loss{how} {_shown(now, before)}"
     return max(_weights(first, again), default=(0.0, ""))[1]
 
@@ -93,7 +95,7 @@ def _weights(first: Step, again: StepAgain) -> Iterator[tuple[float, str]]:
 
 
 def _rounding(one: Change) -> float:
-    return math.inf if one.rounding is None else ROUNDING * one.rounding
+    return math.inf if one.rounding is None else first_steps.ROUNDING * one.rounding
 
 
 def _apart(one: float | None, other: float | None) -> float:

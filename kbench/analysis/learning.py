@@ -8,6 +8,7 @@ from dataclasses import replace
 from statistics import median
 
 from kbench import axes
+from kbench.analysis.declared import can_show
 from kbench.reported import Facts
 from kbench.summary import Summary
 from kbench.text import significant
@@ -58,13 +59,13 @@ def advice(row: Summary) -> str:
 
 def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
     """The rows, with a note on those that do not learn like the others, and the known cause if there is one."""
-    facts = {(one.cell.example, one.cell.backend): one.facts for one in measured}
+    facts = {one.cell.key: one.facts for one in measured}
     unlike: dict[int, Summary] = {}
     for group in compared(rows):
         for row in group:
             if text := how(row, group):
                 others = [other.backend for other in group if other is not row]
-                made = replace(row, learning_cause=_cause(facts.get((row.example, row.backend), Facts()), others))
+                made = replace(row, learning_cause=_cause(facts.get(row.key, Facts()), others))
                 note = f"{_UNLIKE}: {text}.{advice(made)}".rstrip(".")
                 unlike[id(row)] = replace(made, notes=(*row.notes, note))
     return [unlike.get(id(row), row) for row in rows]
@@ -73,9 +74,8 @@ def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary
 def _cause(facts: Facts, others: Sequence[str]) -> str:
     """The reason of the first known difference that the model and most of the others have."""
     for known in facts.explained:
-        fits = known.optimizer in ("", facts.optimizer_class) and {known.layer, known.with_layer} <= {
-            "", *facts.layer_classes,
-        }  # fmt: skip
+        ships = known.as_shipped or known.fault  # which kbench corrects, or which another check tells
+        fits = not ships and can_show(known, facts)
         against = [other for other in others if is_among(other, known.unlike)]
         if fits and {*known.what} & {*_TRAINING} and 2 * len(against) > len(others):
             return known.reason

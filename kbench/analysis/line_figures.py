@@ -12,6 +12,8 @@ from kbench.axes import RowKey
 from kbench.summary import Summary
 from kbench.values import OK, Measured
 
+UNCHANGED = "trains nothing: after it the model's weights are as they were before"
+
 
 def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
     """The rows of lines, with these figures of their processes that ended ok."""
@@ -31,10 +33,12 @@ def _with(row: Summary, ok: Sequence[Measured]) -> Summary:
     ]
     told = [one.facts.call for one in ok if one.facts.call is not None]
     a_batch = median_of([one.batch_seconds for one in told if one.batch_seconds is not None])
-    steps = [len(epoch.step_seconds) for epoch in epochs if epoch.step_seconds]
+    steps = [] if row.work.by_call else [len(epoch.step_seconds) for epoch in epochs if epoch.step_seconds]
     losses = next((one.first_losses for one in told if one.first_losses), ())
+    unchanged = [one.unchanged for one in told if one.unchanged is not None]
     return replace(
         row,
+        trains=(*row.trains, *([UNCHANGED] if unchanged and all(unchanged) else [])),
         callback_seconds=median_of([seconds for seconds, _ in of_callbacks]),
         outside_callback_seconds=median_of([outside for _, outside in of_callbacks]),
         batch_making_seconds=a_batch * median(steps) if a_batch is not None and steps else None,

@@ -14,8 +14,6 @@ from kbench.reported import Returned
 from kbench.summary import Summary
 from kbench.values import OK, Measured
 
-FIT, LOOP = "fit", "loop"  # lines that train return other numbers each time
-
 
 def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
     """The rows, with what a line before them returned, too."""
@@ -23,7 +21,7 @@ def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary
     before: dict[tuple[object, ...], list[tuple[str, Returned]]] = {}
     for one in measured:
         told, line = one.facts.call, one.cell.example.partition(SEPARATOR)[2]
-        if one.outcome.status != OK or told is None or told.random or line.startswith((FIT, LOOP)):
+        if one.outcome.status != OK or told is None or told.random:
             continue
         cell = one.cell.key.changed(EXAMPLE, program_of(one.cell.example))
         earlier = before.setdefault((cell, one.cell.repeat), [])

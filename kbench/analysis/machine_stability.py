@@ -19,6 +19,11 @@ def disturbed_turns(measured: Sequence[Measured]) -> list[bool]:
     ]
 
 
+def is_busy(measured: Sequence[Measured], provenance: Mapping[str, Any]) -> bool:
+    """Whether other programs kept it busy when the run began, or during many of its turns."""
+    return bool(remarks(measured, provenance))
+
+
 def remarks(measured: Sequence[Measured], provenance: Mapping[str, Any]) -> list[str]:
     """Sentences on a machine that other programs kept busy, with advice."""
     sentences = []

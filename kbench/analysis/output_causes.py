@@ -5,6 +5,7 @@ declare, from the weights that went in, or from the settings of layers.
 from __future__ import annotations
 
 from kbench.analysis import call_weights
+from kbench.analysis.declared import can_show
 from kbench.analysis.fingerprints import layers_differ
 from kbench.reported import Returned, Weight
 from kbench.text import significant
@@ -14,14 +15,18 @@ PREDICT = "the same weights predict otherwise"
 FROM_FILE = "weights of the same file predict otherwise"
 TRAINED = "the same training predicts otherwise"
 EVALUATE = "the same weights evaluate otherwise"  # their outputs agree, and scores do not
+INPUTS = "evaluate is given other inputs"
 RANDOM = "the same weights predict otherwise from call to call"
 MOST_NAMED = 3  # layers
 
 
 def cause(does: str, one: Measured, own: Returned, reference: Measured, others: Returned) -> str:
     """What is known of why `one` does this; empty if nothing is."""
+    if does == INPUTS:
+        return ""
     if does == RANDOM:
-        return "its dropout or noise is on"
+        noisy = any("Dropout" in word or "Noise" in word for word in one.facts.layer_words)
+        return "its dropout or noise is on" if noisy else ""
     layers = call_weights.lacking(own, others)
     same_numbers = {weight.layer for weight in call_weights.carried(own, others)}
     if layers and {*layers} <= same_numbers:
@@ -65,7 +70,6 @@ def _of_averages(
 def _declared(what: str, one: Measured, own: Returned, other: Measured, others: Returned) -> str:
     carried = {weight.kind for weight in call_weights.carried(own, others)}
     averages = {weight.kind for weight, _ in call_weights.averages(own, others)}
-    words = one.facts.layer_words
     found = []
     for known in one.facts.explained:
         needed = {known.layer, known.with_layer, known.setting} - {""}
@@ -74,7 +78,7 @@ def _declared(what: str, one: Measured, own: Returned, other: Measured, others: 
         elif known.carried:
             fits = what == "outputs" and bool(carried) and needed <= carried
         else:
-            fits = what in known.what and not averages and needed <= words
+            fits = what in known.what and not averages and can_show(known, one.facts)
         if fits and is_among(other.cell.backend, known.unlike):
             found.append(known.reason.rstrip("."))
     return "; ".join(dict.fromkeys(found))

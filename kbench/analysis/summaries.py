@@ -122,7 +122,7 @@ def _summary(
     # Of generation: a forward pass for each token.
     tokens = step_times.median_of([epoch.tokens / epoch.samples for epoch in timed if epoch.tokens])
     passes = int(tokens or 1)
-    unlike = dict.fromkeys(how for repeat in repeats for how in differs.get(repeat.cell.id, ()))
+    unlike = fingerprints.each_once(how for repeat in repeats for how in differs.get(repeat.cell.id, ()))
     kind = workloads.of(facts.task, facts.unit)
     compares = not kind.of_program
     teardown = _mean(epoch.teardown_seconds for epoch in steady)
@@ -167,6 +167,7 @@ def _summary(
         phases=shares.phases(ok) if not kind.compared else _phases(cold),
         evaluation_seconds=_evaluation(ok),
         seconds_per_1000_samples=per_1000,
+        trains=() if compares else fingerprints.ends_of_sentences(unlike),
         # A script's rows are compared as long as the model is the same; other differences are notes.
         notes=(
             *(how for how in unlike if not (compares or fingerprints.of_size(how))),

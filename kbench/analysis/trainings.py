@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Container, Sequence
+from statistics import median
 from typing import Any
 
+from kbench.analysis import machine_stability, step_times
 from kbench.text import significant
 from kbench.values import Measured
 
@@ -20,6 +22,8 @@ QUANTITIES = {
     "learning_rate_at_end": "rate",
     "updates": "updates",
 }
+OUTPUTS = 1e-3  # of the largest number: those of one batch do not change by more from pass to pass
+WAITED = 0.3  # of an epoch's time
 RELATIVE = 1e-4  # of a learning rate, which backends hold as float32
 
 
@@ -29,7 +33,8 @@ def differences(group: Sequence[Measured], others: Container[str] = ()) -> list[
     Of each kind of QUANTITIES the first difference. What a guest did not report is not compared, nor are epochs that
     only some have. Of `others` (by id) it is known that their samples are others in some way, so not told again.
     """
-    found = [(one, text) for one in group for text in (_threads(one), _cores(one)) if text]
+    found = [(one, text) for one in group for text in (_threads(one), _cores(one), _changing(one)) if text]
+    found += _waiting(group)
     told = set[tuple[str, str]]()
     for epoch in sorted({number for one in group for number in one.facts.received}):
         for name, kind in QUANTITIES.items():
@@ -76,6 +81,40 @@ def _cores(one: Measured) -> str:
         if before is not None and about.cores not in (None, before):
             return f"its number of cores was changed in epoch {number}: {about.cores} instead of {before}"
     return ""
+
+
+def _changing(one: Measured) -> str:
+    """Whether its outputs for the same batch changed from pass to pass."""
+    off = max((about.outputs_off or 0.0 for about in one.facts.received.values()), default=0.0)
+    if not off > OUTPUTS:
+        return ""
+    return f"its outputs for the first batch changed from pass to pass, by up to {significant(off, 2)} of the largest"
+
+
+def _waiting(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
+    """Those that waited during much of their epochs, as for a sleep, a file or a lock, while others computed."""
+    shares = [(one, share) for one in group if (share := _waited(one)) is not None]
+    found = []
+    for one, share in shares:
+        least = min((other for beside, other in shares if beside is not one), default=share)
+        if share > least + WAITED:
+            how = f"for {share:.0%} of its epochs' time, and {least:.0%} elsewhere"
+            found.append((one, f"its process waited instead of computing, {how}"))
+    return found
+
+
+def _waited(one: Measured) -> float | None:
+    """The share of its epochs' time in which none of its threads computed; None if that is not known."""
+    if one.cell.device != "cpu" or any(machine_stability.disturbed_turns([one])):
+        return None
+    shares = [
+        1 - cpu / epoch.seconds
+        for epoch in step_times.steady(one.epochs)
+        if epoch.seconds > 0
+        and (about := one.facts.received.get(epoch.epoch))
+        and (cpu := about.cpu_seconds) is not None
+    ]
+    return max(0.0, median(shares)) if shares else None
 
 
 def _rounded(value: object) -> object:

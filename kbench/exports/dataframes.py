@@ -33,7 +33,7 @@ _PHASES = ("import", "data", "build", "first_step", "evaluation")
 
 @dataclass(frozen=True)
 class RunData:
-    """A run as DataFrames; docs/data.md describes every column."""
+    """A run as DataFrames; docs/columns.csv describes every column."""
 
     name: str
     folder: Path

@@ -21,7 +21,7 @@ from kbench.text import format_bound, significant
 from kbench.values import AS_FAST, EPOCH, FASTEST, NO_DIFFERENCE, PRECISION, SLOWER, STEP, Measured
 
 ONE_STEP = "train_on_batch"  # a call that is a training step
-_LINE = re.compile(r"line (\d+)$")
+_LINES = re.compile(r"lines? ([\d, and]+)$")
 
 
 def sentences(run: RunResults) -> list[str]:
@@ -29,7 +29,7 @@ def sentences(run: RunResults) -> list[str]:
     wanted = _wanted(run.request)
     if not wanted:
         return []
-    parts = [one for one in by_line(run.measured) if _number(one) in wanted]
+    parts = [one for one in by_line(run.measured) if _numbers(one) & {*wanted}]
     found: list[str] = []
     units = {one.facts.unit: _site(one) for one in parts if one.epochs}
     if len(units) > 1:  # an epoch has many steps
@@ -40,7 +40,7 @@ def sentences(run: RunResults) -> list[str]:
     compared = summarise([_of_line(one) for one in parts], precision=PRECISION, priors=analysis.priors(run))
     for rows in by_example(compared):
         found += _of_backend(rows)
-    missing = [str(line) for line in wanted if line not in {_number(one) for one in parts}]
+    missing = [str(line) for line in wanted if not any(line in _numbers(one) for one in parts)]
     if missing:
         found.append(f"No call of a model was measured in line {' and '.join(missing)}.")
     return found
@@ -52,9 +52,10 @@ def _wanted(request: Mapping[str, object]) -> Sequence[int]:
     return [one for one in lines if isinstance(one, int)] if isinstance(lines, list | tuple) else []
 
 
-def _number(one: Measured) -> int | None:
-    line = _LINE.search(one.cell.example)
-    return int(line[1]) if line else None
+def _numbers(one: Measured) -> set[int]:
+    """Of the lines that it is of: a loop may end in another on each backend."""
+    lines = _LINES.search(one.cell.example)
+    return {int(number) for number in re.findall(r"\d+", lines[1])} if lines else set()
 
 
 def _site(one: Measured) -> str:

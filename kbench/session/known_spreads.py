@@ -28,7 +28,7 @@ def keep(run: RunResults) -> None:
     """Add what the run shows to the user's own; nothing of a busy machine, or if the cache cannot be written."""
     source = f"{run.name} {run.created}"
     rows = observed(by_line(run.measured), run.short, source)
-    if not rows or machine_stability.remarks(run.measured, run.provenance):
+    if not rows or machine_stability.is_busy(run.measured, run.provenance):
         return
     with contextlib.suppress(OSError):
         file = _file()

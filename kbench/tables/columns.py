@@ -20,6 +20,7 @@ HEADINGS = {
     "kernel": "recurrent_kernel",
     "s/epoch": "epoch_seconds",
     "s/call": "epoch_seconds",
+    "s/step": "epoch_seconds",
     "seconds": "epoch_seconds",
     "s/1,000 images": "seconds_per_1000_images",
     "s/1,000 samples": "seconds_per_1000_images",
@@ -29,6 +30,7 @@ HEADINGS = {
     "x native": "relative_to_native",
     "first epoch (s)": "first_epoch_seconds",
     "first call (s)": "first_epoch_seconds",
+    "first step (s)": "first_epoch_seconds",
     "cold pass (s)": "first_epoch_seconds",
     "samples/s": "samples_per_second",
     "images/s": "samples_per_second",
@@ -48,7 +50,7 @@ HEADINGS = {
     "around (s)": "around_seconds",
     "validation (s)": "evaluation_seconds",
     "callbacks (s)": "callback_seconds",
-    "data (s)": "batch_making_seconds",
+    "batches (s)": "batch_making_seconds",
     "total (s)": "total_seconds",
     **{axis.title: axis.name for axis in AXES if axis.number},
     "device": "device",
@@ -60,7 +62,7 @@ _CALLED = {
     **dict.fromkeys(("time", "seconds/epoch", "epoch time", "duration"), "s/epoch"),
     **dict.fromkeys(("speed", "throughput"), "samples/s"),
     **dict.fromkeys(("memory", "ram"), "memory (MiB)"),
-    **dict.fromkeys(("ratio", "relative", "speedup"), "x fastest"),
+    **dict.fromkeys(("ratio", "relative", "speedup"), "times slower"),
 }
 
 

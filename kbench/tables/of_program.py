@@ -13,7 +13,7 @@ from kbench.tables import scores
 from kbench.text import format_bound, listed, plain, significant
 from kbench.values import AS_FAST, FAILED, FASTER, NO_DIFFERENCE, SLOWER, TIMEOUT
 
-MUCH = 0.2  # of fit: validation, callbacks and data that take more are said
+MUCH = 0.2  # validation and callbacks that take more of fit are said, and batches that take more of an epoch
 LOSSES_AGREE, FIRST_LOSS = 0.01, 1e-3  # relative: later losses that are as near as that, and the first one
 
 
@@ -73,7 +73,7 @@ def _of_validation(rows: Sequence[Summary]) -> list[str]:
 
 def _of_callbacks(rows: Sequence[Summary]) -> list[str]:
     """That callbacks are much of a program's fit: of those around batches, the times of its epochs hold them."""
-    each = _of_fit([row for row in rows if not row.work.by_call], lambda row: row.callback_seconds)
+    each = _of_fit(rows, lambda row: row.callback_seconds)
     return [f"Its callbacks take {each}."] if each else []
 
 
@@ -190,8 +190,4 @@ def _afterwards(rows: Sequence[Summary]) -> list[str]:
     """What was tried out when the program had ended."""
     loops = {row.backend: row.on_batch_seconds for row in rows if row.on_batch_seconds}
     times = ", ".join(f"{significant(seconds)} s on {name}" for name, seconds in loops.items())
-    told = [f"For so few samples predict_on_batch takes {times}."] if loops else []
-    alike: dict[str, list[str]] = {}
-    for row in rows:
-        alike.setdefault(row.afterwards, []).append(row.backend)
-    return [*told, *(f"On {listed(names)}, {text}." for text, names in alike.items() if text)]
+    return [f"For so few samples predict_on_batch takes {times}."] if loops else []

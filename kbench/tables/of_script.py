@@ -59,7 +59,7 @@ def others(rows: Sequence[Summary]) -> Columns:
     if any((row.callback_seconds or 0.0) > SHOWN * (row.epoch_seconds or math.inf) for row in rows):
         columns["callbacks (s)"] = lambda row: significant(row.callback_seconds)
     if any(row.batch_making_seconds for row in rows):
-        columns["data (s)"] = lambda row: significant(row.batch_making_seconds)
+        columns["batches (s)"] = lambda row: significant(row.batch_making_seconds)
     if any(row.total_seconds is not None for row in rows):
         columns["total (s)"] = lambda row: significant(row.total_seconds)
     return columns

@@ -1,4 +1,6 @@
-"""Sentences on calls of a script that return something else on one backend, from the same weights and inputs."""
+"""Sentences on calls of a script that train otherwise on one backend, or return something else from the same weights
+and inputs, or of which evaluate contradicts the fit before it.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +10,41 @@ from kbench.analysis.call_outputs import sentence
 from kbench.analysis.call_sites import SEPARATOR
 from kbench.epochs import Otherwise
 from kbench.summary import Summary
-from kbench.text import plain
+from kbench.text import listed, plain
 
 
-def sentences(summaries: Iterable[Summary]) -> list[str]:
+def sentences(summaries: Sequence[Summary]) -> list[str]:
     """One for each backend, reference and cause; it names the lines where that shows, and the first difference."""
     found: dict[tuple[str, ...], list[tuple[str, Otherwise]]] = {}
     for row in summaries:
         if one := row.otherwise:
             program, _, line = row.example.partition(SEPARATOR)
             found.setdefault((program, row.backend, one.does, one.than, one.cause), []).append((line or program, one))
-    return [plain(_sentence(key[1], lines)) for key, lines in found.items()]
+    returned = [_sentence(key[1], lines) for key, lines in found.items()]
+    return [plain(text) for text in (*_of_training(summaries), *returned, *_of_scores(summaries))]
+
+
+def _of_training(summaries: Iterable[Summary]) -> list[str]:
+    """One for each backend and difference; it names the lines."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for row in summaries:
+        program, _, line = row.example.partition(SEPARATOR)
+        for how in row.trains:
+            found.setdefault((program, row.backend, how), []).append(line or program)
+    return [
+        f"On {backend}, {listed(list(dict.fromkeys(lines)))} {how}." for (_, backend, how), lines in found.items()
+    ]
 
 
 def _sentence(backend: str, lines: Sequence[tuple[str, Otherwise]]) -> str:
     one = min((one for _, one in lines), key=lambda one: one.by.startswith("outputs"))  # a score says more
     return sentence(backend, one, "; ".join(dict.fromkeys(line for line, _ in lines)))
+
+
+def _of_scores(summaries: Iterable[Summary]) -> list[str]:
+    """That evaluate gives another accuracy than the fit before it: one for all backends on which that is so."""
+    found: dict[str, list[str]] = {}
+    for row in summaries:
+        if row.afterwards:
+            found.setdefault(row.afterwards, []).append(row.backend)
+    return [f"On {listed(names)}, {text}." for text, names in found.items()]

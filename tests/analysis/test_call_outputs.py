@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import fake_runs
@@ -219,9 +220,43 @@ def test_a_file_that_gives_a_layer_no_weights_is_named() -> None:
 
 
 def test_dropout_that_is_on_for_one_is_named_and_for_all_is_no_difference() -> None:
-    cells = [call("keras2/tensorflow", returned(0.9, random=1)), call("keras3/jax", returned(0.3))]
+    noisy = [layer("SpatialDropout1D"), layer("Dense")]
+    cells = [call("keras2/tensorflow", returned(0.9, random=1), layers=noisy), call("keras3/jax", returned(0.3))]
     assert said(*cells)[0].endswith("its dropout or noise is on")
     assert said(cells[0], call("keras3/jax", returned(0.3, random=1))) == []
+
+
+def test_what_changes_from_call_to_call_without_dropout_has_no_cause_and_no_number_that_agrees() -> None:
+    cells = [call("keras3/torch", returned(0.3, random=1)), call("keras3/jax", returned(0.3))]
+    assert said(*cells) == [
+        "the same weights predict otherwise from call to call on keras3/torch than on keras3/jax: the first call "
+        "agrees, and the same call at the program's end returns something else; "
+    ]
+
+
+OTHERS = {"outputs": [[0.5, 0.35]], "norms": [2.1]}
+
+
+@pytest.mark.parametrize(
+    ("inputs", "told"),
+    [
+        (OTHERS, ["off by up to 0.2 of the largest number"]),
+        ({"outputs": [[0.5, 0.35, 0.1]], "norms": [2.1]}, ["of another shape"]),
+        ({"outputs": [[0.5, 0.2505]], "norms": [2.001]}, []),  # what a model before it made of them
+    ],
+)
+def test_evaluate_with_other_inputs_is_told(inputs: dict[str, Any], told: list[str]) -> None:
+    scored = {"scores": {"loss": 0.5}}
+    cells = [call("keras3/jax", returned(**scored)), call("keras3/torch", returned(**scored, inputs=inputs))]
+    start = "evaluate is given other inputs on keras3/torch than on keras3/jax: "
+    assert said(*cells) == [f"{start}{how}; " for how in told]
+
+
+def test_inputs_in_another_layout_are_not_other_inputs() -> None:
+    scored = {"scores": {"loss": 0.5}}
+    other = call("keras3/torch", returned(**scored, inputs=OTHERS))
+    other = replace(other, cell=replace(other.cell, image_data_format="channels_first"))
+    assert said(call("keras3/jax", returned(**scored)), other) == []
 
 
 def test_scores_that_differ_though_outputs_agree_are_told() -> None:

@@ -181,10 +181,10 @@ def test_of_batches_from_a_file_the_samples_are_told_apart_from_their_order() ->
 def test_another_number_of_samples_of_a_programs_fit_is_no_equal_work_and_that_of_validation_a_remark() -> None:
     (sentence,) = said(one("a/x", samples=96), one("b/z", samples=100))
     assert sentence == "unlike a/x in its number of samples: 100 instead of 96"
-    assert fingerprints.of_size(sentence)
+    assert fingerprints.of_size(sentence) and fingerprints.of_training(sentence)
     (sentence,) = said(one("a/x", validation_samples=0), one("b/z", validation_samples=64))
     assert sentence == "unlike a/x in its number of validation samples: 64 instead of 0"
-    assert not fingerprints.of_size(sentence)
+    assert not fingerprints.of_size(sentence) and not fingerprints.of_training(sentence)
 
 
 def test_of_another_loss_with_the_same_outputs_the_cause_is_said() -> None:
@@ -270,6 +270,25 @@ def received(**of_epochs: list[Any]) -> dict[str, Any]:
     return {
         "received": {n: {"epoch": n, **{name: values[n - 1] for name, values in of_epochs.items()}} for n in (1, 2)}
     }
+
+
+def paced(backend: str, share: float, device: str = "cpu") -> Measured:
+    """A training whose threads computed in this share of its epochs' time."""
+    about = received(cpu_seconds=[3.0 * share, share])
+    return measured(cell(backend=backend, device=device), 3.0, 1.0, facts={**FACTS, **about})
+
+
+def test_a_process_that_waits_while_others_compute_is_told_from_one_that_computes() -> None:
+    cells = [paced("a/x", 1.7), paced("a/y", 0.95), paced("b/z", 0.1)]
+    assert said(*cells) == ["its process waited instead of computing, for 90% of its epochs' time, and 0% elsewhere"]
+    assert said(*cells[:2]) == []
+    assert said(paced("a/x", 0.2), paced("b/z", 0.1)) == [], "all wait, as for the same data"
+    assert said(paced("a/x", 1.0, "gpu:0"), paced("b/z", 0.1, "gpu:0")) == [], "the device computes"
+
+
+def test_outputs_of_one_batch_that_change_from_pass_to_pass_are_told() -> None:
+    cells = [one("a/x", **received(outputs_off=[0.0, 1e-6])), one("b/z", **received(outputs_off=[0.0, 0.25]))]
+    assert said(*cells) == ["its outputs for the first batch changed from pass to pass, by up to 0.25 of the largest"]
 
 
 @pytest.mark.parametrize(
@@ -365,3 +384,14 @@ def test_usual_settings_leave_the_fingerprint_as_it_was_before_guests_reported_t
         for facts in ({}, usual, {**usual, "order_of_updates": "in no fixed order"})
     ]
     assert hashes[0] == hashes[1] != hashes[2]
+
+
+def test_the_same_difference_of_several_repeats_is_told_once_and_another_network_first() -> None:
+    network = "unlike a/x in its model: layer 1, Dense, has units 4 instead of 8"
+    found = fingerprints.each_once(
+        ["unlike a/x in its number of parameters: 5 instead of 9", network, network.replace("a/x", "a/y"), "its own"]
+    )
+    assert found == ("unlike a/x in its number of parameters: 5 instead of 9", network, "its own")
+    rate = "unlike a/x in its optimizer: learning_rate 0.1 instead of 0.2"
+    assert fingerprints.ends_of_sentences([*found, rate]) == (f"is {network}, so it is not compared", f"is {rate}")
+    assert fingerprints.ends_of_sentences([network, "unlike a/x in its optimizer: epsilon 1e-08 instead of 1e-07"]) == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -45,6 +46,16 @@ def test_the_note_names_the_known_difference_instead_of_chance() -> None:
     assert odd.learning_cause == "Its Adam squares otherwise."
     assert all(not row.notes for row in others)
     assert all(not row.notes for row in noted(0.64)), "that is chance"
+
+
+def test_the_cause_is_that_of_its_own_cell_where_an_example_has_several_tasks() -> None:
+    explained = [EXPLAINED]
+    trains, infers = (
+        measured(replace(cell(backend="keras3/tensorflow"), axes={"task": task}), 1.0, facts=facts)
+        for task, facts in (("train", {**FACTS, "explained": explained}), ("infer", {}))
+    )
+    its = [replace(row, axes={"task": "train"}) for row in rows(0.5)]
+    assert learning.noted(its, [trains, infers])[-1].learning_cause == "Its Adam squares otherwise."
 
 
 @pytest.mark.parametrize(

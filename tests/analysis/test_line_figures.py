@@ -8,6 +8,7 @@ from typing import Any
 
 import fake_runs
 import msgspec
+import pytest
 
 from kbench.analysis import line_figures
 from kbench.analysis.summaries import summarise
@@ -46,3 +47,10 @@ def test_what_was_not_reported_is_unknown() -> None:
         (),
         0,
     )
+
+
+@pytest.mark.parametrize(("told", "trains"), [({"unchanged": 1}, (line_figures.UNCHANGED,)), ({"unchanged": 0}, ())])
+def test_a_fit_that_changes_no_weight_is_told(told: dict[str, Any], trains: tuple[str, ...]) -> None:
+    one = measured(told)
+    (row,) = line_figures.noted(summarise([one]), [one])
+    assert row.trains == trains

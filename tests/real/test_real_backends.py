@@ -231,7 +231,7 @@ def _what_was_loaded_is_what_was_asked_for(measured: Measured, backend: Backend)
     assert facts.device == "cpu"
     assert facts.keras_version.startswith(backend.generation.removeprefix("keras"))
     if form := facts.form:
-        wanted = [how for layer, how in backend.recurrent.items() if layer in facts.layer_classes]
+        wanted = [how for layer, how in backend.recurrent.items() if layer in facts.layer_words]
         assert all(how in form for how in wanted) if wanted else form == "symbolic"
     kernel = KERNELS.get(backend.keras_backend, facts.recurrent_kernel) if facts.form else ""
     assert facts.recurrent_kernel == kernel

@@ -99,6 +99,11 @@ ON_TORCH = {
         ).replace("Own", "Skips"),
         "unlike keras3/torch in the steps that its optimizer counts: 2 in epoch 2 instead of 4",
     ),
+    "sleeps": (
+        STEP.replace("BODY", "if LATER['on']:\n            time.sleep(0.05)").replace("Own", "Sleeps")
+        + "import time\n",
+        "its process waited instead of computing, for ",
+    ),
     "fewer_threads": (
         "import torch\nBEFORE = torch.get_num_threads()\nclass Threads(Own):\n"
         "    def on_epoch_end(self, epoch, logs=None):\n        torch.set_num_threads(BEFORE)\n"
@@ -128,6 +133,12 @@ HONEST = {
         'OPTIMIZER = {"class_name": "RMSprop", "learning_rate": 0.01}\n'
     ),
 }
+STATEFUL = (
+    "def build_model(shape, classes):\n    model = Sequential()\n"
+    "    model.add(L.Reshape((5, 4), batch_input_shape=(16,) + tuple(shape)))\n"
+    "    model.add(L.LSTM(8, stateful=True, recurrent_activation='sigmoid'))\n"
+    "    model.add(L.Dense(classes, activation='softmax'))\n    return model\n"
+)
 EACH = pytest.mark.parametrize(
     "backend",
     [
@@ -145,7 +156,8 @@ EACH = pytest.mark.parametrize(
 def test_what_begins_after_the_first_epoch_is_named_and_nothing_else(backend: str, tmp_path: Path) -> None:
     cheats = {**EVERYWHERE, **(ON_TORCH if backend == "keras3/torch" else {})}
     arrays, jobs = vectors(tmp_path / "data"), dict[str, Job]()
-    for name, text in {**{name: text for name, (text, _) in cheats.items()}, **HONEST}.items():
+    honest = {**HONEST, "stateful": STATEFUL} if backend.startswith("keras2/tensorflow") else HONEST
+    for name, text in {**{name: text for name, (text, _) in cheats.items()}, **honest}.items():
         file = tmp_path / f"{name}.py"
         file.write_text(EXAMPLE + text)
         jobs[name] = Job(file, arrays, epochs=2)
@@ -162,6 +174,8 @@ def test_what_begins_after_the_first_epoch_is_named_and_nothing_else(backend: st
         if not any(one.startswith(cheats[name][1]) for both in sentences.values() for one in both)
     }
     assert wrong == {}
+    steps = {name: one.facts.first_step for name, one in found.items()}
+    assert [name for name, step in steps.items() if step is None or (step.loss_rounding or 0.0) > 1e-5] == []
     assert {name: last_steps.changed(one) for name, one in found.items() if not name.endswith("!")} == dict.fromkeys(
         [name for name in jobs if not name.endswith("!")], ""
     )

@@ -10,7 +10,7 @@ from fake_runs import replace, summary
 
 from kbench.epochs import LikeLine
 from kbench.summary import TO_DEFAULT, Ratio, Summary
-from kbench.tables import of_program, text
+from kbench.tables import of_program, otherwise, text
 from kbench.values import CALL, EPOCH, FAILED, NO_DIFFERENCE, OK, RUN, SLOWER, TIMEOUT, Interval
 
 BY_LINE = (("a/x", 0.0), ("a/y", 3e-14))
@@ -97,8 +97,8 @@ def test_what_was_tried_out_is_told_once_for_all_backends_of_which_it_is_true() 
     assert of_program.found(rows) == [
         "For so few samples predict_on_batch takes 0.00200 s on a/x, 0.000300 s on a/y."
     ]
-    told = [line(name, PREDICT, afterwards="accuracy is 0.5 here") for name in ("a/x", "a/y")]
-    assert of_program.found(told) == ["On a/x and a/y, accuracy is 0.5 here."]
+    told = [line(name, PREDICT, afterwards="accuracy is 0.5 there") for name in ("a/x", "a/y")]
+    assert otherwise.sentences(told) == ["On a/x and a/y, accuracy is 0.5 there."], "before all tables"
 
 
 def test_callbacks_and_data_that_are_much_of_fit_are_told() -> None:
@@ -139,3 +139,14 @@ def test_first_losses_of_a_loop_are_compared(losses: tuple[float, ...], told: st
 def test_calls_that_compile_again_are_told() -> None:
     rows = [line("a/x", PREDICT, compiled_again=29), line("a/y", PREDICT)]
     assert of_program.found(rows) == ["Its calls after the first compile again 29 times on a/x."]
+
+
+def test_how_a_line_trains_otherwise_comes_before_all_tables() -> None:
+    rate = "is unlike a/x in its optimizer: learning_rate 0.03 instead of 0.001"
+    other = "train.py: fit, line 15"
+    rows = [line("a/x"), line("a/y", trains=(rate, "trains nothing")), line("a/x", other), line("a/y", other)]
+    assert otherwise.sentences([*rows[:3], replace(rows[3], trains=(rate,))]) == [
+        f"On a/y, fit, line 9 and fit, line 15 {rate}.",
+        "On a/y, fit, line 9 trains nothing.",
+    ]
+    assert text.text(rows).startswith(f"On a/y, fit, line 9 {rate}.")

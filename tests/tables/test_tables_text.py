@@ -185,9 +185,9 @@ def test_columns_that_a_narrow_page_leaves_out_are_named_once_and_in_summary_md(
 
 def test_the_page_says_what_the_words_mean() -> None:
     shown = of_rows([SURE, FAR])
-    for word in ("95 % bootstrap intervals", "*slower*", "*faster*", "*no difference shown*"):
+    for word in ("would show in 95 % of cases", "*slower*", "*faster*", "*no difference shown*"):
         assert word in shown
-    assert "bootstrap" not in of_rows([FAST])
+    assert "further processes" not in of_rows([FAST])
 
 
 def test_an_inference_table_is_per_1000_images() -> None:

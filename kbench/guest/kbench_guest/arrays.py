@@ -156,3 +156,8 @@ def augment(images: np.ndarray, settings: Dict[str, Any], channels_first: bool, 
 
 def _dtype(array: Any, divisor: float) -> Any:
     return "float32" if divisor != 1 or array.dtype.kind == "f" else array.dtype
+
+
+def images_first(spec: Dict[str, Any]) -> bool:
+    """Whether inputs of rank 4 are images in the layout channels_first."""
+    return bool(spec["input"] == "image" and spec["image_data_format"] == "channels_first")

@@ -62,6 +62,7 @@ EVENTS = {
         "epoch": "integer", "steps": "integer?", "samples": "integer?", "sha256": "text?",
         "learning_rate": "number?", "learning_rate_at_end": "number?", "weights_changed": "integer?",
         "callback_seconds": "number?", "updates": "integer?", "threads": "object?", "cores": "integer?",
+        "cpu_seconds": "number?", "outputs_off": "number?",
     },
     "stopped": {"epoch": "integer"},
     "note": {"text": "text"},
@@ -75,7 +76,7 @@ EVENTS = {
         "site": "text", "trained": "integer?", "weights": "list?", "scores": "object?", "inputs": "object?",
         "outputs": "list?", "scales": "list?", "norms": "list?", "random": "integer?",
         "on_batch_seconds": "number?", "beside_fit": "object?", "shapes": "list?", "first_losses": "list?",
-        "batch_seconds": "number?",
+        "batch_seconds": "number?", "unchanged": "integer?",
     },
     "program": {"seconds": "number", "exit_status": "integer", "keras": "integer", "broken": "text"},
     "parity": {

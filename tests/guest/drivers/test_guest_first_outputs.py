@@ -35,3 +35,11 @@ def test_every_output_has_numbers_and_a_scale_and_many_classes_are_all_in_reach(
         found = module.sampled(SimpleNamespace(), EXAMPLE, spec, [classes, np.array([[1.0], [-2.0], [0.0], [0.5]])])
     assert found["scales"] == [5e-3, 2.0]
     assert set(found["outputs"][0]) == {1e-3, 5e-3} and found["outputs"][1] == [1.0, -2.0, 0.0, 0.5]
+
+
+def test_how_far_outputs_are_apart_is_told_in_their_largest_number(tmp_path: Any) -> None:
+    one = {"outputs": [[0.5, -1.0], [8.0]], "scales": [2.0, 8.0]}
+    with guest(tmp_path, "sketches") as (module,):
+        assert module.apart(one, one) == 0.0
+        assert module.apart(one, {"outputs": [[0.5, -0.5], [7.0]], "scales": [2.0, 8.0]}) == 0.25
+        assert module.apart(one, {"outputs": [[0.5], [8.0]], "scales": [2.0, 8.0]}) == 0.5, "another shape"

@@ -37,7 +37,7 @@ def test_the_step_takes_a_few_samples_as_often_as_fill_a_fixed_batch(
 
 def test_two_changes_are_about_as_far_apart_as_their_sums(tmp_path: Any) -> None:
     random = np.random.RandomState(0)
-    with guest(tmp_path, "drivers.first_step") as (module,):
+    with guest(tmp_path, "sketches") as (module,):
         for size in (3, 1000):
             one, other = random.randn(size), random.randn(size)
             apart = np.linalg.norm(np.subtract(module.sums(one), module.sums(other)))

@@ -6,7 +6,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Tuple
 
-from kbench_guest import arrays, process, scores
+from kbench_guest import arrays, process, scores, sketches
 from kbench_guest.clock import EpochClock, StepClock
 from kbench_guest.drivers import example_file, first_outputs, first_step, generation, recurrent_kernel, timing
 from kbench_guest.drivers.callbacks import Callbacks
@@ -85,8 +85,9 @@ def train(
         timer = EpochClock(framework, model, around)
         callbacks.begin(epoch)
         with received.of_epoch(epoch, given):
-            called, call = time.perf_counter(), Call()
+            called, call, cpu = time.perf_counter(), Call(), time.process_time()
             logs = framework.train_epoch(model, epoch, given, timer, callbacks.made)
+            cpu = time.process_time() - cpu
             late = time.perf_counter() - timer.end - timer.after
             late -= call.added(late)
         # Some backends compile in fit before the epoch begins: the first epoch counts from the call.
@@ -102,7 +103,7 @@ def train(
         loss, accuracy = scores.training_scores(logs)
         result = dict(timed, epoch=epoch, samples=found.get("samples", feed.samples), loss=loss, accuracy=accuracy)
         result["teardown_seconds"] = late
-        events.write("received", epoch=epoch, callback_seconds=callbacks.taken(), **found)
+        events.write("received", epoch=epoch, callback_seconds=callbacks.taken(), cpu_seconds=cpu, **found)
         metrics = scores.others(logs, example)
         if validation:
             found = validation()
@@ -226,13 +227,13 @@ def infer(
         with contextlib.ExitStack() as watching:
             if epoch == 1 and framework.kernels_at_first:
                 watching.enter_context(recurrent_kernel.reported(framework, model, events))
-            start, call = time.perf_counter(), Call()
+            start, call, cpu = time.perf_counter(), Call(), time.process_time()
             if tokens:
                 outputs, first = generation.write(model, buffer.model_inputs(), tokens, size)
                 generated = {"tokens": tokens * used, "first_token_seconds": first}
             else:
                 outputs = model.predict(buffer.model_inputs(), batch_size=size, verbose=0)
-            returned = time.perf_counter()
+            returned, cpu = time.perf_counter(), time.process_time() - cpu
         # On a GPU the last batch's function may return before its work is done; predict returns after that.
         seen = clock.last_end() if on_cpu else None
         end = returned if seen is None else min(seen, returned)  # on a busy machine the clock may come late
@@ -240,12 +241,16 @@ def infer(
         late -= call.added(late)
         calls = clock.begun
         timed = clock.lap(start, end)
+        sampled = first_outputs.sampled(model, example, spec, outputs)
         if epoch == 1:
+            first_pass = sampled
             write_first(events, clock, start, timed["seconds"])
-            events.write("probe", **first_outputs.sampled(model, example, spec, outputs))
+            events.write("probe", **sampled)
         samples = min(used, calls // (tokens or 1) * size) if calls else used
         if clock.hooked:
-            events.write("received", epoch=epoch, steps=min(steps, calls), samples=samples)
+            off = sketches.apart(first_pass, sampled)
+            counted = {"steps": min(steps, calls), "samples": samples}
+            events.write("received", epoch=epoch, cpu_seconds=cpu, outputs_off=off, **counted)
         elif epoch == 1:
             events.write("note", text=framework.unseen_steps("predict"))
         after = dict(timed, resident_mib=process.resident_mib(), **generated)

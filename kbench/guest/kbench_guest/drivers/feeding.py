@@ -102,7 +102,7 @@ class FromFile:
         self.steps = part.samples // self._batch_size
         self.samples = self.steps * self._batch_size
         self._first: List[Batch] = []  # batches of the first epoch
-        images = spec["input"] == "image" and spec["image_data_format"] == "channels_first"
+        images = arrays.images_first(spec)
         digest, given = hashlib.sha256(), 0  # of all that the first epoch sees
         samples: Set[bytes] = set()
         weighted: Set[bytes] = set()

@@ -1,12 +1,11 @@
 """The outputs for the first batch: numbers of every output, drawn alike on every backend, and each output's scale."""
 
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List
 
 import numpy as np
 
 from kbench_guest import arrays
-
-DRAWN = 64  # numbers of each output
+from kbench_guest.sketches import drawn
 
 
 def sampled(model: Any, example: Any, spec: Dict[str, Any], outputs: Any) -> Dict[str, Any]:
@@ -21,13 +20,6 @@ def sampled(model: Any, example: Any, spec: Dict[str, Any], outputs: Any) -> Dic
         found.append(numbers)
         scales.append(scale)
     return {"outputs": found, "scales": scales}
-
-
-def drawn(output: Any) -> Tuple[List[float], float]:
-    """(numbers of an array, its largest number)."""
-    flat = np.asarray(output, "float64").reshape(-1)
-    places = np.arange(flat.size) if flat.size <= DRAWN else np.random.RandomState(0).randint(0, flat.size, DRAWN)
-    return [float(f"{number:.9g}") for number in flat[places]], float(np.max(np.abs(flat))) if flat.size else 0.0
 
 
 def _channels_first(model: Any, example: Any, spec: Dict[str, Any], outputs: Any) -> List[bool]:

@@ -14,6 +14,7 @@ from kbench_guest.drivers import example_file, generic_point
 from kbench_guest.drivers.parity_files import moved
 from kbench_guest.drivers.twin import weight_names
 from kbench_guest.protocol import in_a_line
+from kbench_guest.sketches import changes, norm, plain_numbers, sums
 
 if TYPE_CHECKING:
     from kbench_guest.drivers.twin import Twin
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 Step = Tuple[float, List[np.ndarray]]  # its loss, and the change of each weight
 
 MOST_SAMPLES = 8  # of the first batch
-SUMS = 16  # of a weight's change
 
 
 def of_model(
@@ -33,10 +33,6 @@ def of_model(
 
     Returns what takes the step again later, from the same state: the event's fields. None if it cannot be taken.
     """
-    fixed = getattr(model, "inputs", None) and framework.shape_of(model.inputs[0])[0] is not None
-    found, masked = generic_point.vocabularies(model), generic_point.masks(model)
-    inputs = generic_point.Inputs(spec["seed"], found, masked, images_first(spec))
-    batch = few(feed.batch(0), spec["batch_size"], bool(fixed), inputs)
     weights = example_file.class_weights(example)
 
     def step(level: float, variables: List[Any], first: List[Any]) -> Step:
@@ -57,6 +53,10 @@ def of_model(
         return dict(described(names, as_numbers(point), plain, rounded, noisy), draws=sorted(set(asked)))
 
     try:
+        fixed = getattr(model, "inputs", None) and framework.shape_of(model.inputs[0])[0] is not None
+        found, masked = generic_point.vocabularies(model), generic_point.masks(model)
+        inputs = generic_point.Inputs(spec["seed"], found, masked, arrays.images_first(spec))
+        batch = few(feed.batch(0), spec["batch_size"], bool(fixed), inputs)
         trial = framework.trial(model, example, spec["device"])
         asked = trial.asked
         told = taken(True)
@@ -126,7 +126,7 @@ def of_twin(
     kind, *shapes = twin.layers[0]
     found = {0: ([shape[0] for shape in shapes], False)} if kind.endswith("Embedding") else {}
     try:
-        inputs = generic_point.Inputs(spec["seed"], found, (), images_first(spec))
+        inputs = generic_point.Inputs(spec["seed"], found, (), arrays.images_first(spec))
         batch = few(feed.batch(0), spec["batch_size"], False, inputs)
         plain, rounded = step(point), step([moved(value) for value in point])
     except Exception as error:  # as above
@@ -138,11 +138,6 @@ def of_twin(
         seen[kind] = seen.get(kind, 0) + 1
         names.extend([kind, seen[kind], name, None] for name in weight_names(kind, len(weights)))
     events.write("step", repeats=int(batch.repeats), **described(names, as_numbers(point), plain, rounded))
-
-
-def images_first(spec: Dict[str, Any]) -> bool:
-    """Whether inputs of rank 4 are images in the layout channels_first."""
-    return bool(spec["input"] == "image" and spec["image_data_format"] == "channels_first")
 
 
 def train_on(model: Any, class_weights: Dict[str, Any], batch: Any) -> Any:
@@ -173,15 +168,6 @@ def described(
     return {name: plain_numbers(value) for name, value in told.items()}
 
 
-def plain_numbers(value: Any) -> Any:
-    """JSON has no infinite numbers, and NaN: what is no number is None."""
-    if isinstance(value, float):
-        return float(f"{value:.7g}") if np.isfinite(value) else None
-    if isinstance(value, dict):
-        return {name: plain_numbers(one) for name, one in value.items()}
-    return [plain_numbers(one) for one in value] if isinstance(value, list) else value
-
-
 def of_layers(weights: Any) -> List[np.ndarray]:
     """The arrays of [(layer, its arrays)]."""
     return as_numbers(value for _, values in weights for value in values)
@@ -189,26 +175,6 @@ def of_layers(weights: Any) -> List[np.ndarray]:
 
 def as_numbers(arrays_of_weights: Iterable[Any]) -> List[np.ndarray]:
     return [np.asarray(value, "float64") for value in arrays_of_weights]
-
-
-def changes(before: List[np.ndarray], after: List[np.ndarray]) -> List[np.ndarray]:
-    return [new - old for old, new in zip(before, after)]
-
-
-def norm(value: Any) -> float:
-    return float(np.sqrt(np.sum(np.square(value, dtype="float64"))))
-
-
-def sums(change: np.ndarray) -> List[float]:
-    """Sums of its numbers with signs drawn alike on every backend: two changes are about as far apart as their sums.
-
-    A count sketch (Charikar, Chen and Farach-Colton 2002): every number is in one of them.
-    """
-    flat = np.ravel(change)
-    signs = np.where(np.random.RandomState(0).rand(flat.size) < 0.5, 1.0, -1.0)
-    padded = np.zeros(-(-flat.size // SUMS) * SUMS)
-    padded[: flat.size] = flat * signs
-    return padded.reshape(-1, SUMS).sum(axis=0).tolist()
 
 
 def few(batch: Any, size: int, fixed_batch: bool, inputs: "generic_point.Inputs") -> "Few":

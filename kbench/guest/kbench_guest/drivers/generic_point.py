@@ -136,8 +136,8 @@ def _vocabulary(layer: Any) -> Vocabulary:
     """Of the embedding that the layer is, or of those that it holds."""
     parts = [*vars(layer).values(), *getattr(layer, "_modules", {}).values()]  # the latter on PyTorch
     named = [(one, {kind.__name__ for kind in type(one).__mro__}) for one in [layer, *parts]]
-    held = [one for one, kinds in named if "Embedding" in kinds]
-    return [int(one.input_dim) for one in held], any(bool(one.mask_zero) for one in held)
+    held = [one for one, kinds in named if "Embedding" in kinds and hasattr(one, "input_dim")]
+    return [int(one.input_dim) for one in held], any(bool(getattr(one, "mask_zero", False)) for one in held)
 
 
 def masks(model: Any) -> List[float]:

@@ -33,14 +33,19 @@ class Trial:
     def put_away(self) -> bool:
         """Keep the state in a file, and no longer in memory; returns whether it is small enough for that.
 
-        `steps` takes it back, so that the first step can be taken again.
+        `steps` takes it back, so that the first step can be taken again. It is not where the disk is full, either.
         """
         if sum(np.size(value) for _, value in self._state.values()) > MOST_NUMBERS:
             return False
-        self._away = tempfile.TemporaryFile()  # noqa: SIM115  # until training has ended
-        for place, (variable, value) in self._state.items():
-            np.save(self._away, value)
-            self._state[place] = variable, None
+        away = tempfile.TemporaryFile()  # noqa: SIM115  # until training has ended
+        try:
+            for _, value in self._state.values():
+                np.save(away, value)
+        except OSError:
+            away.close()
+            return False
+        self._away = away
+        self._state = {place: (variable, None) for place, (variable, _) in self._state.items()}
         return True
 
     def _take_back(self) -> None:
@@ -66,6 +71,8 @@ class Trial:
         self.level = level
         kept = list(self._state.values())
         self._framework.set_values([variable for variable, _ in kept], [value for _, value in kept])
+        if getattr(self.model, "stateful", False):  # in Keras 2, whose weights are without the states
+            self.model.reset_states()
 
 
 @contextlib.contextmanager

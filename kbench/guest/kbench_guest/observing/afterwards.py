@@ -1,9 +1,10 @@
 """What is tried out when the program has ended: whether the mode is why fit and evaluate disagree, what a loop of
-small predictions takes by predict_on_batch, and what a fit's batches take to make. Models may change by it, and the
-program sees nothing of that.
+small predictions takes by predict_on_batch, and what a fit's batches take to make: the program's own code makes them
+again. Models may change by it.
 """
 
 import contextlib
+import threading
 import time
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
@@ -13,6 +14,7 @@ import numpy as np
 
 from kbench_guest.frameworks.layers import every_layer
 from kbench_guest.observing.about import rows
+from kbench_guest.observing.batches import each
 
 if TYPE_CHECKING:
     from kbench_guest.frameworks.keras_models import KerasModels
@@ -77,20 +79,14 @@ class Afterwards:
             if counts.get(site, 0) >= MANY and model() is not None:
                 self._guarded(self._try_on_batch, site, model(), x)
         for site, feeds in self._feeds.items():
-            with contextlib.suppress(Exception):  # of the user's: it may be used up
-                self._make_batches(site, feeds)
-
-    def _make_batches(self, site: str, feeds: Any) -> None:
-        indexed = hasattr(feeds, "__getitem__") and hasattr(feeds, "__len__")
-        each = (feeds[number] for number in range(len(feeds))) if indexed else iter(feeds)
-        seconds: List[float] = []
-        while len(seconds) < TRIES and sum(seconds) < LONGEST:
-            start = time.perf_counter()
-            if next(each, None) is None:
-                break
-            seconds.append(time.perf_counter() - start)
-        if len(seconds) > 1:  # the first may begin more than one
-            self._events.write("returned", site=site, batch_seconds=float(np.median(seconds[1:])))
+            seconds: List[float] = []
+            making = threading.Thread(target=_make_batches, args=(feeds, seconds))
+            making.daemon = True  # a generator may wait for ever
+            making.start()
+            making.join(2 * LONGEST)
+            taken = seconds[1:]  # the first may begin more than one
+            if taken:
+                self._events.write("returned", site=site, batch_seconds=float(np.median(taken)))
 
     def _try_on_batch(self, site: str, model: Any, x: Any) -> None:
         seconds = []
@@ -127,6 +123,17 @@ class Afterwards:
         phase = keras.backend.learning_phase()
         compute = keras.backend.function([*model.inputs, phase], model.outputs)
         return lambda x: compute([x, 1])[0]
+
+
+def _make_batches(feeds: Any, seconds: List[float]) -> None:
+    """Add what each batch takes to make."""
+    with contextlib.suppress(Exception):  # of the user's: it may be used up
+        batches = iter(each(feeds))
+        while len(seconds) < TRIES and sum(seconds) < LONGEST:
+            start = time.perf_counter()
+            if next(batches, None) is None:
+                return
+            seconds.append(time.perf_counter() - start)
 
 
 def _accuracy_of(scores: Dict[str, Any]) -> Optional[float]:

@@ -15,7 +15,6 @@ import numpy as np
 
 from kbench_guest import process
 from kbench_guest.clock import StepClock
-from kbench_guest.drivers.first_step import plain_numbers
 from kbench_guest.observing import about, changes, cost, cutting
 from kbench_guest.observing.afterwards import Afterwards
 from kbench_guest.observing.fits import Fit, as_scores
@@ -24,6 +23,7 @@ from kbench_guest.observing.methods import CALL, EVALUATES, FITS, GIVE_SCORES, I
 from kbench_guest.observing.returned import Returned, scores
 from kbench_guest.observing.wrapping import by_name, given_to, in_main_thread, site_name, wrap_methods
 from kbench_guest.proof import weights
+from kbench_guest.sketches import plain_numbers
 
 if TYPE_CHECKING:
     from kbench_guest.frameworks.keras_models import KerasModels
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 # A call's positional arguments, the others, and what to do with what it returns.
 Observed = Tuple[Tuple[Any, ...], Dict[str, Any], Callable[[Any], None]]
 
+LAST_WEIGHTS = 4  # of a model: those that any training changes
 REPORT_SECONDS = 0.5  # calls of one site are reported together, at most this often
 REPORTED_AT_ONCE = 10
 FIRST_LOSSES = 5  # of a line's steps, that are compared
@@ -163,8 +164,8 @@ class Calls:
             batch = changes.repeat_first(method, named)
             facts["transfer_seconds"] = changes.transfer_seconds(self.framework, model, batch)
         given = named.get("callbacks") or ()
-        listed = getattr(given, "callbacks", None)  # of a CallbackList
-        own = list(listed or (given if isinstance(given, (list, tuple)) else [given]))
+        listed = given.callbacks if type(given).__name__ == "CallbackList" else None
+        own = list(given if isinstance(given, (list, tuple)) else [given]) if listed is None else list(listed)
         fit = Fit(self, site, model, facts, about.steps_in_epoch(named), own)
         if listed is None:
             named["callbacks"] = [fit.first, *own, fit.last]
@@ -187,6 +188,8 @@ class Calls:
                 clock.drop()
                 site.fit_seconds = seconds
                 fit.write_call(seconds, cold, turn, self._turns)
+                if self.guarded(fit.changed_nothing):
+                    self._events.write("returned", site=site.name, unchanged=1)
                 self.returned.trains(model)
                 self._afterwards.fit_ended(site.name, model, named, found, feeds)
 
@@ -235,6 +238,11 @@ class Calls:
         task = "train" if site.name.split(",")[0] in TRAINS else "infer"
         self._events.write("site", site=site.name, task=task, facts=found)
 
+    def some_weights(self, model: Any) -> List[np.ndarray]:
+        """Copies of the last weights that it trains."""
+        weights = list(getattr(model, "trainable_weights", ()))[-LAST_WEIGHTS:]
+        return [np.array(value) for value in self.framework.values(weights)]
+
     def sees_no_steps(self) -> None:
         """An epoch has ended, and no step of it was seen: say so, once."""
         if not self._unseen:
@@ -272,9 +280,9 @@ class Calls:
                 self.framework.wait(model, found)  # it may return before its work is done
             seconds = cost.now() - start
             with cost.own_work():
-                if compiled is not None:
-                    site.compiled = (site.compiled or 0) + (self.framework.compilations() or 0) - compiled
-                self._end_call(site, model, samples, seconds, scores(model, found) if method in GIVE_SCORES else {})
+                added = None if compiled is None else (self.framework.compilations() or 0) - compiled
+                its_scores = scores(model, found) if method in GIVE_SCORES else {}
+                self._end_call(site, model, samples, seconds, its_scores, added)
                 if method in TRAINS:
                     self.returned.trains(model)
                 elif found is not None:
@@ -287,18 +295,28 @@ class Calls:
 
         return args, kwargs, end
 
-    def _end_call(self, site: Site, model: Any, samples: int, seconds: float, its_scores: Dict[str, float]) -> None:
+    def _end_call(
+        self,
+        site: Site,
+        model: Any,
+        samples: int,
+        seconds: float,
+        its_scores: Dict[str, float],
+        compiled: Optional[int],
+    ) -> None:
         first = model not in site.models
         if first:
             self._write_calls(site)
             site.models.add(model)
+        if compiled is not None:
+            site.compiled = (site.compiled or 0) + compiled
         site.turn = site.turn if site.calls else self._turns.turn
         site.scores = its_scores
         site.calls.append(seconds)
         site.count += 1
         site.samples += samples
-        if "loss" in its_scores and site.name.startswith("train_on_batch") and len(site.first_losses) < FIRST_LOSSES:
-            site.first_losses.append(its_scores["loss"])
+        if site.name.startswith("train_on_batch"):
+            self._keep_loss(site, its_scores.get("loss"))
         self.describe(site, model, {})
         if first or time.perf_counter() - site.reported > REPORT_SECONDS:
             self._write_calls(site, first)
@@ -306,6 +324,9 @@ class Calls:
     def step_loss(self, site: Site, loss: Any) -> None:
         """Keep what a step of a loop of the program's own has as its loss; None if that is not known."""
         site.loss = loss
+        self._keep_loss(site, loss)
+
+    def _keep_loss(self, site: Site, loss: Any) -> None:
         if loss is not None and len(site.first_losses) < FIRST_LOSSES:
             site.first_losses.append(loss)
 
@@ -323,7 +344,8 @@ class Calls:
     def _write_calls(self, site: Site, first: bool = False) -> None:
         """Write the calls not reported yet, in up to REPORTED_AT_ONCE equal parts."""
         if site.loss is not None:
-            site.scores = {"loss": self._number(site.loss)}
+            number = self.guarded(self._number, site.loss)
+            site.scores = {} if number is None else {"loss": number}
         size = -(-len(site.calls) // REPORTED_AT_ONCE)
         samples = site.samples // max(1, len(site.calls))
         for start in range(0, len(site.calls), max(1, size)):

@@ -4,6 +4,7 @@ import time
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 import keras
+import numpy as np
 
 from kbench_guest.callback_time import BatchHooks
 from kbench_guest.observing import about, cost
@@ -42,6 +43,8 @@ class Fit:
         self._beginning: Optional[float] = None  # when the program's callbacks were first called of this epoch
         self._in_callbacks = 0.0  # seconds of this epoch before its batches
         self._around_batches = BatchHooks(callbacks)
+        self._looks = not site.epochs  # at some weights, whether training changes them
+        self._before: Optional[List[Any]] = None  # these before the first step
         site.models.add(model)
         callback = keras.callbacks.LambdaCallback
         # The program's callbacks are no part of a validation.
@@ -64,6 +67,8 @@ class Fit:
         with cost.own_work():
             if self._done == 0 and not self._site.described and about.has_all_weights(self._model):
                 self._calls.describe(self._site, self._model, self._facts)
+            if self._done == 0 and self._looks and about.has_all_weights(self._model):
+                self._before = self._calls.some_weights(self._model)
         after = time.perf_counter()
         self._calls.clock(self._model).expected = self._executions
         self._compiled = self._calls.framework.compilations()
@@ -118,6 +123,13 @@ class Fit:
         self._around_batches.put_back()
         if self._ended is not None:
             leave_out(self._call.added(time.perf_counter() - self._ended))
+
+    def changed_nothing(self) -> bool:
+        """Whether its steps left the weights as they were; False if that is not known."""
+        if not self._before or not self._done:
+            return False
+        pairs = zip(self._before, self._calls.some_weights(self._model))
+        return all(np.array_equal(one, two) for one, two in pairs)
 
     def write_call(self, seconds: float, cold: bool, turn: Tuple[int, int], turns: "TurnClient") -> None:
         """Write what the call took in all. cold: whether it was the first of its turn; turn: that it began in."""

@@ -6,11 +6,11 @@ import hashlib
 import random
 import traceback
 import zlib
-from typing import TYPE_CHECKING, Any, Callable, Dict, FrozenSet, Iterable, Iterator, List, Optional, Tuple, Type
+from typing import TYPE_CHECKING, Any, Callable, Dict, FrozenSet, Iterator, List, Optional, Tuple, Type
 
 import numpy as np
 
-from kbench_guest.arrays import leaves, mapped
+from kbench_guest.arrays import images_first, leaves, mapped
 
 if TYPE_CHECKING:
     from kbench_guest.frameworks.interface import Framework
@@ -67,7 +67,7 @@ class Received:
 
     def _look(self, number: int, batch: Any) -> None:
         if number < self._steps:  # backends ask generators for a few more
-            images = self._spec["input"] == "image" and self._spec["image_data_format"] == "channels_first"
+            images = images_first(self._spec)
             found = guarded(fingerprint, batch, images)
             if found is not None:
                 self._seen[number] = _size(batch), found
@@ -118,9 +118,9 @@ class Received:
         return found
 
     def _of_batches(self, steps: int) -> Dict[str, Any]:
-        for number, batch in sorted(_cut(self._arrays or {}, range(self._steps)).items()):
-            self._look(number, batch)
-        for number, batch in self._batches.items():
+        batches = _cut(self._arrays, self._steps) if self._arrays else {}
+        batches.update(self._batches)
+        for number, batch in sorted(batches.items()):
             self._look(number, batch)
         if not self._seen:
             return {}
@@ -200,10 +200,8 @@ def _comparable(array: np.ndarray, images: bool) -> np.ndarray:
     return np.moveaxis(array, 1, -1) if images and array.ndim == 4 else array
 
 
-def _cut(given: Dict[str, Any], chosen: Iterable[int]) -> Dict[int, Any]:
-    """The batches with these numbers that Keras 3 makes of the arrays."""
-    if not given:
-        return {}
+def _cut(given: Dict[str, Any], steps: int) -> Dict[int, Any]:
+    """So many batches that Keras makes of the arrays."""
     size = given.get("batch_size") or 32
     whole = [given["x"], given.get("y"), given.get("sample_weight")]
     if given.get("class_weight"):
@@ -211,8 +209,7 @@ def _cut(given: Dict[str, Any], chosen: Iterable[int]) -> Dict[int, Any]:
     count = -(-len(leaves(whole[0])[0]) // size)
     return {
         number: mapped(lambda one, at=number * size: one[at : at + size], whole)
-        for number in chosen
-        if number < count
+        for number in range(min(steps, count))
     }
 
 

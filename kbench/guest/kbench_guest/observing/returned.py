@@ -16,14 +16,13 @@ import keras
 import numpy as np
 
 from kbench_guest.arrays import leaves, mapped
-from kbench_guest.drivers.first_outputs import drawn
-from kbench_guest.drivers.first_step import norm, plain_numbers, sums
 from kbench_guest.frameworks.layers import find, layers
 from kbench_guest.observing import cost
 from kbench_guest.observing.about import rows
 from kbench_guest.observing.methods import SCORES
 from kbench_guest.observing.wrapping import by_name, wrap_methods
 from kbench_guest.proof.weights import by_layer
+from kbench_guest.sketches import drawn, norm, plain_numbers, sums
 
 if TYPE_CHECKING:
     from kbench_guest.frameworks.keras_models import KerasModels
