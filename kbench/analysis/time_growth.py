@@ -32,7 +32,7 @@ def of_row(ok: Sequence[Measured]) -> Growth | None:
 
 def _of_process(measured: Measured) -> Growth | None:
     values = [(float(number), one.seconds) for number, one in enumerate(steady(measured.epochs), 2)]
-    if len(values) < trend.LEAST or trend.growing(values, (FACTOR - 1) * values[0][1]) is None:
+    if len(values) < trend.LEAST or trend.growing(values, (FACTOR - 1) * values[0][1], noisy=True) is None:
         return None
     return Growth(values[0][1], values[-1][1], len(values) + 1)
 

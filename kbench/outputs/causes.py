@@ -92,7 +92,7 @@ def sentences(run: RunResults, rows: Sequence[Summary]) -> list[str]:
     if "parity" in parts:
         from kbench.parity import reading  # which needs numpy
 
-        found += _same(reading.rows(parts["parity"]), _report(run, parts["parity"].folder))
+        found += same(reading.rows(parts["parity"]), _report(run, parts["parity"].folder))
     return [*reconciled(rows), *found, *layers, *_imports(run)]
 
 
@@ -309,13 +309,15 @@ def _step(row: Summary | None) -> float | None:
     return row.epoch_seconds if row.work.by_call else row.epoch_seconds / row.steps if row.steps else None
 
 
-def _same(rows: Sequence[Agreement], command: str) -> list[str]:
+def same(rows: Sequence[Agreement], command: str) -> list[str]:
     """Whether the first trained model computes the same everywhere, on the same batches and from the same weights."""
     compared = [row for row in rows if row.verdict in (agreement.SAME, agreement.EXPLAINED, agreement.DIFFERS)]
     if len(compared) < 2:
         return []
     if any(row.verdict != agreement.SAME for row in compared):
-        return [*map(_verdict, compared), f"`{command}` shows where backends differ."]
+        others = tuple(f"{row.backend}: " for row in compared)
+        told = [row for row in compared if not all(note.startswith(others) for note in row.notes or [""])]
+        return [*map(_verdict, told), f"`{command}` shows where backends differ."]
     who = "all backends" if len(compared) == len(rows) else ", ".join(row.backend for row in compared)
     return [
         f"From the same weights and on the same batches {who} compute the same. Scores differ only by initial "

@@ -394,4 +394,6 @@ def test_the_same_difference_of_several_repeats_is_told_once_and_another_network
     assert found == ("unlike a/x in its number of parameters: 5 instead of 9", network, "its own")
     rate = "unlike a/x in its optimizer: learning_rate 0.1 instead of 0.2"
     assert fingerprints.ends_of_sentences([*found, rate]) == (f"is {network}, so it is not compared", f"is {rate}")
-    assert fingerprints.ends_of_sentences([network, "unlike a/x in its optimizer: epsilon 1e-08 instead of 1e-07"]) == ()
+    assert (
+        fingerprints.ends_of_sentences([network, "unlike a/x in its optimizer: epsilon 1e-08 instead of 1e-07"]) == ()
+    )

@@ -25,6 +25,21 @@ def test_calls_that_grow_all_along_are_found() -> None:
     assert not time_growth.is_flat([one])
 
 
+def test_calls_that_grow_up_and_down_are_found_too() -> None:
+    as_measured = (0.305, 0.331, 0.339, 0.359, 0.421, 0.564, 0.528, 0.461, 0.555)
+    assert time_growth.of_row([process(0.4, *as_measured)]) is not None
+
+
+def test_a_jump_among_times_that_vary_is_not_said_to_grow() -> None:
+    drawn, said = random.Random(1), [0, 0]
+    for _ in range(500):
+        jumps = [level * drawn.lognormvariate(0, 0.1) for level in [1.0] * 5 + [2.0] * 6]
+        steady = [drawn.lognormvariate(0, 0.2) for _ in range(10)]
+        for number, seconds in enumerate((jumps, steady)):
+            said[number] += time_growth.of_row([process(3.0, *seconds)]) is not None
+    assert said[0] <= 25 and said[1] <= 5, "of 500"
+
+
 @pytest.mark.parametrize(
     "seconds",
     [

@@ -12,6 +12,8 @@ from kbench import store
 from kbench.analysis import layer_costs
 from kbench.analysis.rows import summarised
 from kbench.outputs import causes, layer_causes
+from kbench.parity import agreement
+from kbench.parity.values import Agreement
 from kbench.planning.request import OTHER_JIT, SAME_BATCH
 from kbench.values import OK, SCRIPT, Outcome
 
@@ -241,4 +243,17 @@ def test_a_step_that_was_slower_while_its_parts_were_timed_is_not_explained(tmp_
     assert causes.sentences(run, summarised(run)) == [
         f"{ROW} keras3/torch: could not be explained, because a step on keras3/torch took 93.0 ms while its parts "
         "were timed, and 30.0 ms before."
+    ]
+
+
+def test_a_known_cause_is_told_of_its_own_backend_alone() -> None:
+    cause = "as it ships, Adam begins with step 2"
+
+    def row(backend: str, *notes: str) -> Agreement:
+        return Agreement("train.py", backend, "channels_last", "cpu", agreement.EXPLAINED, "", "", {}, None, notes)
+
+    told = causes.same([row("keras2/tensorflow", cause), row("keras2/theano", f"keras2/tensorflow: {cause}")], "see")
+    assert told == [
+        f"train.py on keras2/tensorflow differs for known reasons: {cause}.",
+        "`see` shows where backends differ.",
     ]

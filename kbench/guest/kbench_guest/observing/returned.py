@@ -104,11 +104,14 @@ class Returned:
         told["scores"] = scores(model, found) if method in SCORES else {}
         x, most = named["x"], _most(named.get("batch_size"))
         batch = self._first(x, most) if rows(x) else None
-        outputs = None if method in SCORES else self._arrays(mapped(lambda one: one[:most], found))
+        # The outputs of evaluate are those of a batch, computed later.
+        shown = most if method in SCORES else MOST_ROWS
+        outputs = None if method in SCORES else self._arrays(mapped(lambda one: one[:shown], found))
         if batch is not None:
-            told["inputs"] = _sampled(self._arrays(batch))
+            told["inputs"] = _sampled(self._arrays(self._first(x, shown)))
         if outputs is not None:
             told.update(_sampled(outputs))
+            outputs = [one[:most] for one in outputs]
         self._events.write("returned", site=site, **plain_numbers(told))
         if batch is None and hasattr(x, "__getitem__") and hasattr(x, "__len__"):
             batch = x  # a Sequence, of which the first batch is asked for later

@@ -16,7 +16,7 @@ from kbench_guest.frameworks import of_tensorflow2
 # What an error says if a shim would help.
 SERVED = re.compile(
     r"\b(lr|decay|nb_epoch|np_utils|(fit|evaluate|predict)_generator|CuDNN(LSTM|GRU)|learning_rate|jit_compile"
-    r"|steps_per_execution|set_random_seed|ImageDataGenerator|predict_(classes|proba)|mse"
+    r"|steps_per_execution|set_random_seed|ImageDataGenerator|predict_(classes|proba)|reset_states|mse"
     r"|keras\.(ops|engine|layers\.\w+|utils\.\w+_utils|preprocessing\.\w+))\b|'ops'"
     r"|\b((val_)?acc|batch_input_shape)\b|'(period|weights)'|module '(keras\.(backend|optimizers)|numpy)' has no"
     r"|'Input'"
@@ -97,6 +97,7 @@ class Shims:
         self._given(keras.models, "Input", keras.Input)
         self._given(keras.Model, "predict_classes", _classes)
         self._given(keras.Model, "predict_proba", _probabilities)
+        self._given(keras.Model, "reset_states", _reset_states)
         self._more(numpy, {"float": float, "int": int, "bool": bool, "object": object}.get)
         self._renamed(keras.Model, "fit", {"nb_epoch": "epochs"}, QUEUE)
         for method in ("fit", "evaluate", "predict"):
@@ -202,6 +203,15 @@ def _classes(model: Any, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
     """The likeliest class of each sample."""
     found = _probabilities(model, x, batch_size, verbose)
     return found.argmax(axis=-1) if found.shape[-1] > 1 else (found > 0.5).astype("int32")
+
+
+def _reset_states(model: Any) -> None:
+    """The states of its recurrent layers, and of those of models within it, are zero again."""
+    for layer in model.layers:
+        if hasattr(layer, "layers"):
+            _reset_states(layer)
+        elif getattr(layer, "stateful", False):
+            layer.reset_state()
 
 
 def _attribute(module: Any, name: str) -> Any:
