@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from statistics import median
 
 LEAST = 6  # values: all larger than those before by chance in one of 720 orders
-PARTS = 3  # each grows by EVEN of its share
+PARTS, HALVES = 3, 2  # each grows by EVEN of its share; of values with noise
 EVEN = 0.3
 RISE = 0.25  # of the whole rise of the medians of PARTS: each step from one to the next, where values have noise
 LASTING = 0.65  # the last part grows so fast, compared with the first
@@ -30,12 +30,11 @@ def growing(values: Values, whole: float, noisy: bool = False) -> float | None:
     grown = sum(two[1] > one[1] for one, two in pairs)
     if slope * (held[-1][0] - held[0][0]) < whole or grown < (NOISY if noisy else STEADY) * len(pairs):
         return None
-    if noisy:
-        return slope if _medians_rise(held) else None
-    parts = min(PARTS, len(held) - 1)
+    parts = min(HALVES if noisy else PARTS, len(held) - 1)
     cuts = [round(part * (len(held) - 1) / parts) for part in range(parts + 1)]
     rates = [_slope(held[one : two + 1]) for one, two in itertools.pairwise(cuts)]
-    return slope if min(rates) >= EVEN * slope and rates[-1] >= LASTING * rates[0] else None
+    lasts = _medians_rise(held) if noisy else rates[-1] >= LASTING * rates[0]
+    return slope if lasts and min(rates) >= EVEN * slope else None
 
 
 def _medians_rise(held: Values) -> bool:

@@ -11,7 +11,7 @@ from typing import TextIO
 from kbench import store
 from kbench.comparison import published
 from kbench.machine.provenance import describe
-from kbench.outputs import causes, compared_lines, parts
+from kbench.outputs import causes, compared_lines
 from kbench.screen import terminal
 from kbench.screen.colors import painter
 from kbench.screen.terminal import TABLE, USUAL, VERBOSE
@@ -71,7 +71,7 @@ def print_rows(run: store.RunResults, rows: Sequence[Summary], wanted: Output) -
                 print(remark, file=sys.stderr)
     else:
         width, ordered = terminal.width(), columns.in_order(rows, wanted.shown)
-        asked = [*compared_lines.sentences(run), *parts.reconciled(rows)]  # what the user asked for comes first
+        asked = compared_lines.sentences(run)  # what the user asked for comes first
         for sentence in asked:
             print(f"\n{at_blanks(sentence, width)}")
         print()

@@ -48,7 +48,6 @@ def test_scores_are_compared_where_there_are_no_outputs() -> None:
     "other",
     [
         line("predict, line 9", backend="a/y", **TOLD),
-        line("fit, line 9", **TOLD),
         line("predict, line 9", **{**TOLD, "random": 1}),
         line("predict, line 9", **{**TOLD, "outputs": [[0.3, -0.4]]}),
         line("predict, line 9", **{**TOLD, "inputs": {"outputs": [[0.5, 0.3]], "norms": [2.0]}}),
