@@ -53,7 +53,7 @@ def few(module: Any, steps: Any, x: np.ndarray, sizes: list[int], masked: bool =
 
 @pytest.mark.parametrize(
     ("sizes", "samples"),
-    [([500], 8), ([81], 8), ([80], 4), ([21], 2), ([9, 500], 8), ([10], None), ([500, 501], None)],
+    [([500], 32), ([81], 8), ([80], 4), ([21], 2), ([9, 500], 32), ([10], None), ([500, 501], None)],
     ids=["many words", "just enough", "fewer samples", "two", "not the places", "too few words", "which of two"],
 )
 def test_an_embedding_looks_up_no_row_twice_where_it_has_enough(
@@ -65,13 +65,13 @@ def test_an_embedding_looks_up_no_row_twice_where_it_has_enough(
         found = few(module, steps, x, sizes)
         given = found.model_inputs()
         assert given.dtype == x.dtype and found.repeats == (samples is None)
-        assert given.size == (samples or 8) * 10 and given.max() < max(sizes)
+        assert given.size == (samples or 32) * 10 and given.max() < max(sizes)
         if samples is not None:
             assert np.unique(given).size == given.size and given.min() > 0
         elif len(sizes) == 1:
-            assert given.min() > 0 and set(np.unique(given, return_counts=True)[1]) <= {8, 9}
+            assert given.min() > 0 and set(np.unique(given, return_counts=True)[1]) <= {35, 36}
         else:
-            assert (given == x[:8]).all()
+            assert (given == x[:32]).all()
 
 
 def test_zeros_that_an_embedding_masks_stay(tmp_path: Path) -> None:

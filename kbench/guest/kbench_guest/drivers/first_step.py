@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Step = Tuple[float, List[np.ndarray]]  # its loss, and the change of each weight
 
-MOST_SAMPLES = 8  # of the first batch
+MOST_SAMPLES = 32  # of the first batch: the usual size of one, so that a small batch is no sign of a trial
 
 
 def of_model(

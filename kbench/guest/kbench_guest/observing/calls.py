@@ -163,7 +163,7 @@ class Calls:
         if self.program["variant"] == "same-batch":
             batch = changes.repeat_first(method, named)
             facts["transfer_seconds"] = changes.transfer_seconds(self.framework, model, batch)
-        given = named.get("callbacks") or ()
+        given: Any = named.get("callbacks") or ()
         listed = given.callbacks if type(given).__name__ == "CallbackList" else None
         own = list(given if isinstance(given, (list, tuple)) else [given]) if listed is None else list(listed)
         fit = Fit(self, site, model, facts, about.steps_in_epoch(named), own)
