@@ -91,7 +91,7 @@ class Received(Event, frozen=True, tag="received"):
     updates: int | None = None  # the steps that its optimizer counted
     threads: dict[str, Any] | None = None  # of the framework, between two steps
     cores: int | None = None  # on which the thread that trains might run there
-    cpu_seconds: Seconds | None = None  # of all its threads, during the epoch's time
+    ready_seconds: Seconds | None = None  # that its threads computed or waited for a core, during the epoch
     outputs_off: float | None = None  # of the first batch, from those of the first pass, in the largest number
 
 

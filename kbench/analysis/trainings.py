@@ -104,15 +104,15 @@ def _waiting(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
 
 
 def _waited(one: Measured) -> float | None:
-    """The share of its epochs' time in which none of its threads computed; None if that is not known."""
+    """The share of its epochs' time in which none of its threads computed or waited for a core; None: not known."""
     if one.cell.device != "cpu" or any(machine_stability.disturbed_turns([one])):
         return None
     shares = [
-        1 - cpu / epoch.seconds
+        1 - ready / epoch.seconds
         for epoch in step_times.steady(one.epochs)
         if epoch.seconds > 0
         and (about := one.facts.received.get(epoch.epoch))
-        and (cpu := about.cpu_seconds) is not None
+        and (ready := about.ready_seconds) is not None
     ]
     return max(0.0, median(shares)) if shares else None
 

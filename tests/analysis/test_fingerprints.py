@@ -274,7 +274,7 @@ def received(**of_epochs: list[Any]) -> dict[str, Any]:
 
 def paced(backend: str, share: float, device: str = "cpu") -> Measured:
     """A training whose threads computed in this share of its epochs' time."""
-    about = received(cpu_seconds=[3.0 * share, share])
+    about = received(ready_seconds=[3.0 * share, share])
     return measured(cell(backend=backend, device=device), 3.0, 1.0, facts={**FACTS, **about})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -36,3 +37,14 @@ def test_the_blas_of_this_numpy_is_found_with_its_threads() -> None:
     named = process.numpy_blas()
     found = process.libraries()
     assert "openblas" not in named or any(one["kind"] == "OpenBLAS" and one["threads"] >= 1 for one in found)
+
+
+def test_a_process_that_sleeps_is_not_ready_and_one_that_computes_is(tmp_path: Path) -> None:
+    for number, waited in ((1, 3_000_000_000), (2, 500_000_000)):
+        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / "schedstat").write_text(f"7 {waited} 1\n")
+    (tmp_path / "3").mkdir()
+    (tmp_path / "3" / "schedstat").write_text("")
+    tasks, used = str(tmp_path / "*" / "schedstat"), time.process_time()
+    assert 3.5 + used <= process.ready_seconds(tasks) <= 3.5 + time.process_time() + 0.1
+    assert process.ready_seconds(str(tmp_path / "nothing")) is None, "of a kernel that keeps none"

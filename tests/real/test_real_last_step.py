@@ -99,11 +99,6 @@ ON_TORCH = {
         ).replace("Own", "Skips"),
         "unlike keras3/torch in the steps that its optimizer counts: 2 in epoch 2 instead of 4",
     ),
-    "sleeps": (
-        STEP.replace("BODY", "if LATER['on']:\n            time.sleep(0.05)").replace("Own", "Sleeps")
-        + "import time\n",
-        "its process waited instead of computing, for ",
-    ),
     "fewer_threads": (
         "import torch\nBEFORE = torch.get_num_threads()\nclass Threads(Own):\n"
         "    def on_epoch_end(self, epoch, logs=None):\n        torch.set_num_threads(BEFORE)\n"
@@ -179,3 +174,23 @@ def test_what_begins_after_the_first_epoch_is_named_and_nothing_else(backend: st
     assert {name: last_steps.changed(one) for name, one in found.items() if not name.endswith("!")} == dict.fromkeys(
         [name for name in jobs if not name.endswith("!")], ""
     )
+
+
+SLEEPS = """
+import time
+def batches(x, y, batch_size, seed):
+    for at in range(0, len(x), batch_size):
+        time.sleep(0.1 if os.environ.get("CHEATS") else 0.0)
+        yield x[at:at + batch_size], y[at:at + batch_size]
+"""
+
+
+def test_a_training_that_sleeps_is_told_from_one_that_computes(tmp_path: Path) -> None:
+    file = tmp_path / "sleeps.py"
+    file.write_text(EXAMPLE + SLEEPS)
+    arrays = vectors(tmp_path / "data")
+    jobs = {"honest": Job(file, arrays, epochs=3), "sleeps": Job(file, arrays, epochs=3, cheats=True)}
+    found = probe(tmp_path / "cells", "keras3/jax", jobs)
+    honest, sleeps = (as_of(found[name], example="a", backend=f"keras3/{name}") for name in jobs)
+    said = [text for sentences in fingerprints.differences([honest, sleeps]).values() for text in sentences]
+    assert [text.partition(", for ")[0] for text in said] == ["its process waited instead of computing"]

@@ -5,9 +5,11 @@ threadpoolctl would tell the threads, but the backends' environments do not have
 
 import contextlib
 import ctypes
+import glob
 import os
 import re
 import sys
+import time
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence
 
 import numpy as np
@@ -87,6 +89,16 @@ def peak_memory_mib() -> Optional[float]:
     with open("/proc/self/status") as file:
         # Not getrusage: on Linux its figure begins with that of the process that started this one.
         return next((int(line.split()[1]) / 1024.0 for line in file if line.startswith("VmHWM:")), None)
+
+
+def ready_seconds(tasks: str = "/proc/self/task/*/schedstat") -> Optional[float]:
+    """How long the threads of this process have computed or waited for a core; None if the kernel does not say."""
+    waited = 0
+    for path in glob.glob(tasks):
+        # The thread may have ended.
+        with contextlib.suppress(OSError, IndexError, ValueError), open(path) as file:
+            waited += int(file.read().split()[1])
+    return time.process_time() + waited / 1e9 if waited else None
 
 
 def resident_mib(status: str = "/proc/self/statm") -> Optional[float]:

@@ -85,9 +85,9 @@ def train(
         timer = EpochClock(framework, model, around)
         callbacks.begin(epoch)
         with received.of_epoch(epoch, given):
-            called, call, cpu = time.perf_counter(), Call(), time.process_time()
+            called, call, ready = time.perf_counter(), Call(), process.ready_seconds()
             logs = framework.train_epoch(model, epoch, given, timer, callbacks.made)
-            cpu = time.process_time() - cpu
+            ready = _since(ready)
             late = time.perf_counter() - timer.end - timer.after
             late -= call.added(late)
         # Some backends compile in fit before the epoch begins: the first epoch counts from the call.
@@ -103,7 +103,7 @@ def train(
         loss, accuracy = scores.training_scores(logs)
         result = dict(timed, epoch=epoch, samples=found.get("samples", feed.samples), loss=loss, accuracy=accuracy)
         result["teardown_seconds"] = late
-        events.write("received", epoch=epoch, callback_seconds=callbacks.taken(), cpu_seconds=cpu, **found)
+        events.write("received", epoch=epoch, callback_seconds=callbacks.taken(), ready_seconds=ready, **found)
         metrics = scores.others(logs, example)
         if validation:
             found = validation()
@@ -117,6 +117,12 @@ def train(
             if not last:
                 events.write("stopped", epoch=epoch)
             return
+
+
+def _since(ready: Optional[float]) -> Optional[float]:
+    """How much process.ready_seconds has grown since; threads that have ended are no longer in it."""
+    now = process.ready_seconds()
+    return None if ready is None or now is None else max(0.0, now - ready)
 
 
 def write_settings(framework: "Framework", model: Any, example: Any, spec: Dict[str, Any], events: "Events") -> None:
@@ -227,13 +233,13 @@ def infer(
         with contextlib.ExitStack() as watching:
             if epoch == 1 and framework.kernels_at_first:
                 watching.enter_context(recurrent_kernel.reported(framework, model, events))
-            start, call, cpu = time.perf_counter(), Call(), time.process_time()
+            start, call, ready = time.perf_counter(), Call(), process.ready_seconds()
             if tokens:
                 outputs, first = generation.write(model, buffer.model_inputs(), tokens, size)
                 generated = {"tokens": tokens * used, "first_token_seconds": first}
             else:
                 outputs = model.predict(buffer.model_inputs(), batch_size=size, verbose=0)
-            returned, cpu = time.perf_counter(), time.process_time() - cpu
+            returned, ready = time.perf_counter(), _since(ready)
         # On a GPU the last batch's function may return before its work is done; predict returns after that.
         seen = clock.last_end() if on_cpu else None
         end = returned if seen is None else min(seen, returned)  # on a busy machine the clock may come late
@@ -250,7 +256,7 @@ def infer(
         if clock.hooked:
             off = sketches.apart(first_pass, sampled)
             counted = {"steps": min(steps, calls), "samples": samples}
-            events.write("received", epoch=epoch, cpu_seconds=cpu, outputs_off=off, **counted)
+            events.write("received", epoch=epoch, ready_seconds=ready, outputs_off=off, **counted)
         elif epoch == 1:
             events.write("note", text=framework.unseen_steps("predict"))
         after = dict(timed, resident_mib=process.resident_mib(), **generated)
