@@ -20,13 +20,15 @@ from kbench.values import Measured
 
 # Of the larger loss: without random numbers, and where the first step is known to differ, both times the root of the
 # epoch's number; with random numbers; with few steps of these; where it is not known what is random.
-ALLOWED, KNOWN, BY_CHANCE, OF_FEW, UNKNOWN = 0.05, 0.1, 0.2, 0.4, 0.5
+ALLOWED, KNOWN, BY_CHANCE, OF_FEW, UNKNOWN = 0.02, 0.1, 0.2, 0.4, 0.5
 ENOUGH = 10  # steps, to have a mean of what is random
-FLOOR = 0.02  # of the first loss: smaller losses are compared as if they were so large
+FLOOR = 0.05  # of the first loss: smaller losses are compared as if they were so large
 UNSTABLE = 1.5  # times the loss of the first batch: from then on training is chaos
 RISES, HIGH = 1.1, 0.8  # times that loss: of the larger and the smaller one, where others clip
-SAME_LOSS, SCORE = 1e-4, 0.05  # losses that agree so well, relative, have accuracies that do, absolute
-VALIDATION = 10.0  # times the validation loss: what no training with the same loss explains
+# If nothing is random, losses in training that agree so well, relative, have accuracies and validation that do.
+SAME_LOSS, SCORE, SAME_VALIDATION = 1e-4, 0.01, 0.02
+ALIKE = 0.05  # of the loss in training: about the same
+VALIDATION = 10.0  # times the validation loss: what no training with about the same loss explains
 LARGER, OF_ACCURACY = 1.2, 0.25  # nor so many times, if accuracies are so far apart
 ERRORS = 5.0  # standard errors of an accuracy of so many validation samples, at most
 
@@ -62,9 +64,13 @@ class _Pair:
     @property
     def share(self) -> float:
         """Of the larger loss; infinite where one is no number."""
-        own, other = self.losses()
-        apart = abs(own - other) / (max(abs(own), abs(other), FLOOR * self.first) or 1.0)
-        return math.inf if math.isnan(apart) else apart
+        return _relative(*self.losses(), FLOOR * self.first)
+
+    @property
+    def is_same(self) -> bool:
+        """Whether nothing is random, and the losses in training agree as well as rounding lets them."""
+        random = [first_steps.draws(one) for one in (self.one, self.reference)]
+        return random == [False, False] and self.share <= SAME_LOSS
 
 
 def differences(cells: Sequence[Measured]) -> list[tuple[Measured, str, str]]:
@@ -164,27 +170,36 @@ def _known(pair: _Pair) -> float:
 
 def _unlike_accuracy(pair: _Pair) -> str:
     """Another accuracy in training although nothing is random and the loss is the same; empty where it is alike."""
-    random = [first_steps.draws(one) for one in (pair.one, pair.reference)]
-    own, other = pair.own.accuracy, pair.other.accuracy
-    if random != [False, False] or pair.share > SAME_LOSS or _apart(own, other) <= SCORE:
+    if not pair.is_same:
         return ""
-    return f"its accuracy of epoch {pair.number}: {own:.4g} instead of {other:.4g}, at the same loss"
+    scores = [("accuracy", pair.own.accuracy, pair.other.accuracy)]
+    if _relative(pair.own.val_loss, pair.other.val_loss) <= SAME_LOSS:
+        scores.append(("validation accuracy", pair.own.val_accuracy, pair.other.val_accuracy))
+    return next(
+        (
+            f"its {what} of epoch {pair.number}: {own:.4g} instead of {other:.4g}, at the same loss"
+            for what, own, other in scores
+            if _apart(own, other) > SCORE
+        ),
+        "",
+    )
 
 
 def _unlike_validation(pair: _Pair) -> str:
     """Another validation loss although that in training is about the same; empty where it is alike."""
     own, other = pair.own.val_loss, pair.other.val_loss
-    if own is None or other is None or pair.share > ALLOWED:
+    if own is None or other is None or pair.share > ALIKE:
         return ""
+    loss = f"{_shown(own)} instead of {_shown(other)}"
+    how = f"its validation loss of epoch {pair.number}: {loss}, at the same loss in training"
+    if pair.is_same and _relative(own, other, FLOOR * pair.first) > SAME_VALIDATION:
+        return how
     small, large = sorted(math.inf if math.isnan(loss) else loss for loss in (own, other))
     by_chance = ERRORS * 0.5 / math.sqrt(pair.one.cell.validation_samples or 1)
     # Where nothing is learnt yet, accuracies may be far apart at the same loss.
     otherwise = _apart(pair.own.val_accuracy, pair.other.val_accuracy) > max(OF_ACCURACY, by_chance)
     times = LARGER if otherwise else VALIDATION
-    if large <= times * max(small, FLOOR * pair.first):
-        return ""
-    loss = f"{_shown(own)} instead of {_shown(other)}"
-    return f"its validation loss of epoch {pair.number}: {loss}, at the same loss in training"
+    return how if large > times * max(small, FLOOR * pair.first) else ""
 
 
 def _of_averages(pair: _Pair) -> str:
@@ -192,6 +207,14 @@ def _of_averages(pair: _Pair) -> str:
     reasons = first_steps.compare(pair.one, pair.reference)[1]
     explained = (*pair.one.facts.explained, *pair.reference.facts.explained)
     return next((known.reason for known in explained if known.untrained and known.reason in reasons), "")
+
+
+def _relative(own: float | None, other: float | None, least: float = 0.0) -> float:
+    """How far they are apart, of the larger one or `least`; infinite where one is no number."""
+    if own is None or other is None:
+        return math.inf
+    apart = abs(own - other) / (max(abs(own), abs(other), least) or 1.0)
+    return math.inf if math.isnan(apart) else apart
 
 
 def _apart(own: float | None, other: float | None) -> float:
