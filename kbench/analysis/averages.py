@@ -43,13 +43,14 @@ def apart(own: Average, other: Average, formulas: Collection[Formula], others: C
     if own.momentum != other.momentum or own.momentum >= 1 or len(own.start) != len(other.start):
         return math.inf
     mine, theirs = _of_batch(own, formulas), _of_batch(other, others)
-    if (_EPSILON in formulas) != (_EPSILON in others):
+    variance = own.weight == "moving_variance"
+    if variance and (_EPSILON in formulas) != (_EPSILON in others):
         lacking = theirs if _EPSILON in formulas else mine
         lacking[:] = [one + epsilon for one, epsilon in zip(lacking, own.epsilon, strict=True)]
     size = max(math.hypot(*mine), math.hypot(*theirs))
     if not any(mine) or not any(theirs):
         return 0.0 if mine == theirs else math.inf
-    times = sum(map(mul, mine, theirs)) / sum(map(mul, theirs, theirs)) if own.weight == "moving_variance" else 1.0
+    times = sum(map(mul, mine, theirs)) / sum(map(mul, theirs, theirs)) if variance else 1.0
     most, least = (LARGEST if declared else 1 + EXACT for declared in (formulas, others))
     if not 1 / least <= times <= most:
         return math.inf

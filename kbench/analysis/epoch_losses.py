@@ -30,6 +30,7 @@ SAME_LOSS, SCORE, SAME_VALIDATION = 1e-4, 0.01, 0.02
 ALIKE = 0.05  # of the loss in training: about the same
 VALIDATION = 10.0  # times the validation loss: what no training with about the same loss explains
 LARGER, OF_ACCURACY = 1.2, 0.25  # nor so many times, if accuracies are so far apart
+LEFT = 0.01  # of what moving averages were at first: less explains no validation loss that is LARGER
 ERRORS = 5.0  # standard errors of an accuracy of so many validation samples, at most
 
 
@@ -194,7 +195,7 @@ def _unlike_validation(pair: _Pair) -> str:
     how = f"its validation loss of epoch {pair.number}: {loss}, at the same loss in training"
     if pair.is_same and _relative(own, other, FLOOR * pair.first) > SAME_VALIDATION:
         return how
-    small, large = sorted(math.inf if math.isnan(loss) else loss for loss in (own, other))
+    small, large = sorted(map(_number, (own, other)))
     by_chance = ERRORS * 0.5 / math.sqrt(pair.one.cell.validation_samples or 1)
     # Where nothing is learnt yet, accuracies may be far apart at the same loss.
     otherwise = _apart(pair.own.val_accuracy, pair.other.val_accuracy) > max(OF_ACCURACY, by_chance)
@@ -203,10 +204,28 @@ def _unlike_validation(pair: _Pair) -> str:
 
 
 def _of_averages(pair: _Pair) -> str:
-    """The declared reason for other moving averages, which only validation uses; empty if there is none."""
+    """The declared reason for other moving averages, which only validation uses; empty if there is none.
+
+    What they were at first counts no longer after so many steps that little of it is left.
+    """
+    small, large = sorted(_number(loss) for loss in (pair.own.val_loss, pair.other.val_loss))
+    if _left_of_start(pair) < LEFT and large > LARGER * small:
+        return ""
     reasons = first_steps.compare(pair.one, pair.reference)[1]
     explained = (*pair.one.facts.explained, *pair.reference.facts.explained)
     return next((known.reason for known in explained if known.untrained and known.reason in reasons), "")
+
+
+def _left_of_start(pair: _Pair) -> float:
+    """The share that moving averages have left of what they were before training; 1 where that is not known."""
+    step, cell = pair.one.facts.first_step, pair.one.cell
+    momenta = [one.average[0] for one in step.changes if one.average is not None] if step else []
+    steps = pair.number * (cell.samples // cell.batch_size) if cell.samples and cell.batch_size else 0
+    return float(max(momenta, default=1.0) ** steps)
+
+
+def _number(loss: float | None) -> float:
+    return math.inf if loss is None or math.isnan(loss) else loss
 
 
 def _relative(own: float | None, other: float | None, least: float = 0.0) -> float:

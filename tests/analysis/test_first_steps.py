@@ -301,6 +301,11 @@ def test_two_that_both_follow_formulas_agree() -> None:
     other = averaged([(x + 0.01) * 8 / 7 for x in BATCH], 0.9)
     assert said(first, one("b", facts=known("population variance and epsilon"), **other)) == []
     assert said(first, one("b", facts=known("population variance"), **other)) != []
+    means = [averaged(BATCH, 0.9, weight="moving_mean", share=share) for share in (1.0, 0.1)]
+    formulas = (known("batch average"), known("population variance and epsilon"))
+    assert (
+        said(*(one(name, facts=facts, **step) for name, facts, step in zip("ab", formulas, means, strict=True))) == []
+    )
 
 
 def notes(*cells: Measured) -> dict[str, Any]:
