@@ -39,9 +39,10 @@ def sums(change: np.ndarray) -> List[float]:
 
 def drawn(output: Any) -> Tuple[List[float], float]:
     """(numbers of an array, its largest number)."""
-    flat = np.asarray(output, "float64").reshape(-1)
+    flat = np.asarray(output).reshape(-1)
     places = np.arange(flat.size) if flat.size <= DRAWN else np.random.RandomState(0).randint(0, flat.size, DRAWN)
-    return [float(f"{number:.9g}") for number in flat[places]], float(np.max(np.abs(flat))) if flat.size else 0.0
+    numbers = [float(f"{number:.9g}") for number in np.asarray(flat[places], "float64")]
+    return numbers, max(abs(float(np.max(flat))), abs(float(np.min(flat)))) if flat.size else 0.0
 
 
 def apart(one: Dict[str, Any], other: Dict[str, Any]) -> float:

@@ -213,3 +213,16 @@ def test_callbacks_are_told_that_training_ends_by_itself(epochs: ModuleType) -> 
     example = SimpleNamespace(callbacks=lambda: [seen])
     epochs.train(framework("cpu"), Late(epochs.now), example, {**SPEC, "epochs": 2}, feed, None, events)
     assert [one for one in seen.told if isinstance(one, str)] == ["begins", "ends"]
+
+
+def test_of_a_pass_the_outputs_of_all_samples_are_told_and_how_far_they_change_from_pass_to_pass(
+    epochs: ModuleType,
+) -> None:
+    passes = iter([np.arange(12.0).reshape(6, 2), np.arange(12.0).reshape(6, 2) + 1.1])
+    model = Late(epochs.now)
+    model.predict = lambda inputs, batch_size, verbose: (model.function(0), next(passes))[1]  # type: ignore[method-assign]
+    written: list[dict[str, Any]] = []
+    events = SimpleNamespace(write=lambda event, **values: written.append({"event": event, **values}))
+    epochs.infer(framework("cpu"), model, SimpleNamespace(), SPEC, SimpleNamespace(samples=6), events)
+    assert [one["outputs"] for one in written if one["event"] == "probe"] == [[[float(n) for n in range(12)]]]
+    assert [one["outputs_off"] for one in written if one["event"] == "received"] == [0.0, pytest.approx(0.1)]

@@ -247,7 +247,7 @@ def infer(
         late -= call.added(late)
         calls = clock.begun
         timed = clock.lap(start, end)
-        sampled = first_outputs.sampled(model, example, spec, outputs)
+        sampled = first_outputs.sampled(model, example, dict(spec, batch_size=used), outputs)
         if epoch == 1:
             first_pass = sampled
             write_first(events, clock, start, timed["seconds"])

@@ -1,4 +1,4 @@
-"""The outputs for the first batch: numbers of every output, drawn alike on every backend, and each output's scale."""
+"""The outputs for the first batch, or all: numbers of each, drawn alike on every backend, and its scale."""
 
 from typing import Any, Dict, List
 
@@ -11,11 +11,11 @@ from kbench_guest.sketches import drawn
 def sampled(model: Any, example: Any, spec: Dict[str, Any], outputs: Any) -> Dict[str, Any]:
     """{outputs: a list of numbers for each of the model's outputs, scales: the largest number of each}.
 
-    Outputs are of one batch or more; images are turned to channels_last.
+    Outputs are of one batch or more, of which spec["batch_size"] rows count; images are turned to channels_last.
     """
     found, scales = [], []
     for one, channels_first in zip(arrays.leaves(outputs), _channels_first(model, example, spec, outputs)):
-        one = np.asarray(one[: spec["batch_size"]], "float64")
+        one = np.asarray(one[: spec["batch_size"]])
         numbers, scale = drawn(np.moveaxis(one, 1, -1) if channels_first and one.ndim > 2 else one)
         found.append(numbers)
         scales.append(scale)
