@@ -152,9 +152,13 @@ def _declared(pair: _Pair, known: bool) -> str:
 
 def _allowed(pair: _Pair) -> float:
     """Of the loss."""
-    random = [first_steps.draws(one) for one in (pair.one, pair.reference)]
-    if None in random:
+    cells = (pair.one, pair.reference)
+    random = [first_steps.draws(one) for one in cells]
+    if random == [None, None] or any(one.facts.first_step is None for one in cells):
         return UNKNOWN
+    failed = any(one.facts.first_step and one.facts.first_step.unchecked for one in cells)
+    if None in random and not failed:  # one draws what cannot be fixed
+        return UNKNOWN if any(random) else BY_CHANCE
     if any(random):
         return OF_FEW if pair.one.cell.samples < ENOUGH * pair.one.cell.batch_size else BY_CHANCE
     return ALLOWED * math.sqrt(pair.number)

@@ -282,3 +282,15 @@ def test_at_the_same_validation_loss_accuracies_are_the_same() -> None:
     right, generous = ({"val_loss": [0.6] * 3, "val_accuracy": [0.7, 0.7, last]} for last in (0.7, 0.715))
     (text,) = said(epochs("a", SAME, **right), epochs("b", SAME, **generous))["keras9-b"]
     assert text == "unlike keras9/a in its validation accuracy of epoch 3: 0.715 instead of 0.7, at the same loss"
+
+
+def test_of_a_step_that_failed_on_one_the_other_tells_whether_anything_is_random() -> None:
+    usual, other = epochs("a", (1.0, 0.5)), epochs("b", (1.0, 0.55))
+    step = msgspec.structs.replace(other.facts.first_step, unchecked="ValueError: batch", draws=None)
+    failed = replace(other, facts=msgspec.structs.replace(other.facts, first_step=step))
+    assert "the loss of epoch 2: 0.550" in said(usual, failed)["keras9-b"][0]
+    noisy = msgspec.structs.replace(other.facts.first_step, loss_rounding=1.0)
+    unfixed = replace(other, facts=msgspec.structs.replace(other.facts, first_step=noisy))
+    assert said(usual, unfixed) == {}
+    later = replace(unfixed, epochs=epochs("b", (1.0, 0.65)).epochs)
+    assert "the loss of epoch 2: 0.650" in said(usual, later)["keras9-b"][0]
