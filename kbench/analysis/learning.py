@@ -14,6 +14,7 @@ from kbench.summary import Summary
 from kbench.text import significant
 from kbench.values import OK, Measured, is_among
 
+OWN_START = 0.1  # of an accuracy: what a program's own initial weights and order of samples may make of one training
 STANDARD_ERRORS = 3.0  # of the difference of two rows; chance goes beyond that in 3 of 1,000 comparisons
 _ENOUGH_LOSSES = 4  # of the other rows, to know how much losses vary
 _SMALL = 0.01  # of a loss: a smaller difference does not count, however alike the others are
@@ -93,9 +94,10 @@ def _by_accuracy(row: Summary, others: Sequence[Summary]) -> str:
     """
     own, usual = _number(row.final_val_accuracy), median(_number(other.final_val_accuracy) for other in others)
     allowed = STANDARD_ERRORS * math.sqrt(2) * _standard_error(row, usual)
+    allowed += OWN_START if row.work.of_program and single(row) else 0.0
     if abs(own - usual) <= allowed:
         return ""
-    chance = "the choice of validation samples" if single(row) else "chance"
+    chance = "the choice of validation samples" if single(row) and not row.work.of_program else "chance"
     return (
         f"validation accuracy {own:.4f}, median of the others {usual:.4f}; "
         f"{chance} alone explains up to {significant(allowed, 2)}"

@@ -73,3 +73,20 @@ def test_what_does_not_fit_the_training_is_no_cause(facts: dict[str, Any], chang
     odd = noted(0.5, facts, **changes)[-1]
     assert odd.learning_cause == ""
     assert "5 identical trainings: `--repeats 3 --seeds different` shows whether it is chance" in odd.notes[0]
+
+
+@pytest.mark.parametrize(("accuracy", "unlike"), [(0.58, False), (0.45, True)])
+def test_one_training_from_weights_of_its_own_may_be_further_off(accuracy: float, unlike: bool) -> None:
+    scores = {"keras2/cntk": 0.66, "keras2/theano": 0.65, "keras3/jax": accuracy}
+    its = [
+        summary(
+            name,
+            "train.py: fit, line 9",
+            task="train",
+            unit="epoch",
+            final_val_accuracy=one,
+            validation_samples=4000,
+        )
+        for name, one in scores.items()
+    ]
+    assert [bool(row.notes) for row in learning.noted(its, [])] == [False, False, unlike]
