@@ -4,6 +4,7 @@ The random numbers of its layers are fixed ones (fixed_noise.py), so that the st
 """
 
 import contextlib
+import functools
 import random
 import sys
 import tempfile
@@ -108,6 +109,7 @@ class Keras3(Trial):
                 stack.enter_context(self._framework.cheap_steps(model))
                 stack.enter_context(self._framework.random_state(model))
                 stack.enter_context(random_states())
+                stack.enter_context(_traced_anew(model))
                 yield
         finally:
             for name, value in as_it_was.items():
@@ -115,6 +117,26 @@ class Keras3(Trial):
             self.restart(0.0)
             self._framework.set_values(seeds, of_seeds)
             model.reset_metrics()
+
+
+@contextlib.contextmanager
+def _traced_anew(model: Any) -> Iterator[None]:
+    """A context in which the model's step is another function for JAX, which keeps what it traced of the same one for
+    batches of the same shape: with the random numbers of then.
+    """
+    own, step = vars(model).get("train_step"), model.train_step
+
+    @functools.wraps(step)
+    def anew(*args: Any, **kwargs: Any) -> Any:
+        return step(*args, **kwargs)
+
+    vars(model)["train_step"] = anew
+    try:
+        yield
+    finally:
+        del vars(model)["train_step"]
+        if own is not None:
+            vars(model)["train_step"] = own
 
 
 def _global_seed() -> List[Any]:
