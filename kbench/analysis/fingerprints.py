@@ -151,6 +151,8 @@ def noted(measured: Sequence[Measured]) -> list[Measured]:
     for group in _groups(measured):
         for one, _, notes in _first_steps(group):
             found[one.cell.id] += notes
+        for one, note in trainings.waiting(group):
+            found[one.cell.id] += (note,)
         for one, _, known in epoch_losses.differences(_computed_alike(group)):
             found[one.cell.id] += (known,) if known else ()
     return [_with_notes(one, found[one.cell.id]) for one in measured]

@@ -34,7 +34,6 @@ def differences(group: Sequence[Measured], others: Container[str] = ()) -> list[
     only some have. Of `others` (by id) it is known that their samples are others in some way, so not told again.
     """
     found = [(one, text) for one in group for text in (_threads(one), _cores(one), _changing(one)) if text]
-    found += _waiting(group)
     told = set[tuple[str, str]]()
     for epoch in sorted({number for one in group for number in one.facts.received}):
         for name, kind in QUANTITIES.items():
@@ -91,8 +90,8 @@ def _changing(one: Measured) -> str:
     return f"its outputs for the first batch changed from pass to pass, by up to {significant(off, 2)} of the largest"
 
 
-def _waiting(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
-    """Those that waited during much of their epochs, as for a sleep, a file or a lock, while others computed."""
+def waiting(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
+    """Notes on those that waited during much of their epochs, as for a sleep or a lock, while others computed."""
     shares = [(one, share) for one in group if (share := _waited(one)) is not None]
     found = []
     for one, share in shares:
@@ -104,11 +103,11 @@ def _waiting(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
 
 
 def _waited(one: Measured) -> float | None:
-    """The share of its epochs' time in which none of its threads computed or waited for a core; None: not known."""
+    """The share of its epochs' time without callbacks in which no thread was ready to compute; None: not known."""
     if one.cell.device != "cpu" or any(machine_stability.disturbed_turns([one])):
         return None
     shares = [
-        1 - ready / epoch.seconds
+        1 - (ready + (about.callback_seconds or 0.0)) / epoch.seconds
         for epoch in step_times.steady(one.epochs)
         if epoch.seconds > 0
         and (about := one.facts.received.get(epoch.epoch))

@@ -271,16 +271,17 @@ SAME = (1.0, 0.5, 0.25)
 def test_at_the_same_loss_of_training_without_random_numbers_scores_are_the_same(
     what: str, own: float, right: float, words: str
 ) -> None:
-    cells = [epochs("a", SAME, **{what: [0.5, right, 0.7]}), epochs("b", SAME, **{what: [0.5, own, 0.7]})]
+    def both(draws: list[str]) -> list[Measured]:
+        return [epochs(name, SAME, draws, **{what: [0.5, one, 0.7]}) for name, one in (("a", right), ("b", own))]
+
+    cells = both([])
     assert said(*cells) == ({"keras9-b": (f"unlike keras9/a in {words}",)} if words else {})
-    random = [epochs("a", SAME, ["dropout"], **{what: [0.5, right, 0.7]})]
-    random += [epochs("b", SAME, ["dropout"], **{what: [0.5, own, 0.7]})]
-    assert said(*random) == {}, "with dropout they need not be"
+    assert said(*both(["dropout"])) == {}, "with dropout they need not be"
 
 
 def test_at_the_same_validation_loss_accuracies_are_the_same() -> None:
     right, generous = ({"val_loss": [0.6] * 3, "val_accuracy": [0.7, 0.7, last]} for last in (0.7, 0.715))
-    (text,) = said(epochs("a", SAME, **right), epochs("b", SAME, **generous))["keras9-b"]
+    (text,) = said(epochs("a", SAME, [], **right), epochs("b", SAME, [], **generous))["keras9-b"]
     assert text == "unlike keras9/a in its validation accuracy of epoch 3: 0.715 instead of 0.7, at the same loss"
 
 
