@@ -14,11 +14,11 @@ from guest_modules import guest
 @pytest.mark.parametrize(
     ("size", "fixed", "samples"),
     [
-        (64, False, list(range(32))),
-        (64, True, list(range(32)) * 2),
-        (50, True, list(range(25)) * 2),
+        (32, False, [0, 1, 2, 3, 4, 5, 6, 7]),
+        (32, True, [0, 1, 2, 3, 4, 5, 6, 7] * 4),
+        (50, True, [0, 1, 2, 3, 4] * 10),
         (6, False, [0, 1, 2, 3, 4, 5]),
-        (37, False, list(range(37))),  # no part of it fills it
+        (11, False, list(range(11))),  # no part of it fills it
     ],
 )
 def test_the_step_takes_a_few_samples_as_often_as_fill_a_fixed_batch(

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 Step = Tuple[float, List[np.ndarray]]  # its loss, and the change of each weight
 
-MOST_REPEATED = 8  # where samples use a row of an embedding more than once, which backends treat otherwise
-MOST_SAMPLES = 32  # of the first batch: the usual size of one, so that a small batch is no sign of a trial
+MOST_SAMPLES = 8  # of the first batch
 
 
 def of_model(
@@ -183,12 +182,7 @@ def few(batch: Any, size: int, fixed_batch: bool, inputs: "generic_point.Inputs"
 
     A step on the same samples several times is the step on them once.
     """
-    found = _few(batch, size, fixed_batch, inputs, MOST_SAMPLES)
-    return _few(batch, size, fixed_batch, inputs, MOST_REPEATED) if found.repeats else found
-
-
-def _few(batch: Any, size: int, fixed_batch: bool, inputs: "generic_point.Inputs", most: int) -> "Few":
-    most = min(size, inputs.most_samples(batch.model_inputs(), most))
+    most = min(size, inputs.most_samples(batch.model_inputs(), MOST_SAMPLES))
     number = max(part for part in range(1, most + 1) if size % part == 0)
     number = number if 2 * number >= most else size
     return Few(batch, number, size // number if fixed_batch else 1, inputs)
