@@ -29,11 +29,9 @@ def _of_training(summaries: Iterable[Summary]) -> list[str]:
     found: dict[tuple[str, str, str], list[str]] = {}
     for row in summaries:
         program, _, line = row.example.partition(SEPARATOR)
-        for how in row.trains:
+        for how in row.trains if row.work.trains else ():
             found.setdefault((program, row.backend, how), []).append(line or program)
-    return [
-        f"On {backend}, {listed(list(dict.fromkeys(lines)))} {how}." for (_, backend, how), lines in found.items()
-    ]
+    return [f"On {backend}, {_lines([*dict.fromkeys(lines)])} {how}." for (_, backend, how), lines in found.items()]
 
 
 def _sentence(backend: str, lines: Sequence[tuple[str, Otherwise]]) -> str:
@@ -48,3 +46,7 @@ def _of_scores(summaries: Iterable[Summary]) -> list[str]:
         if row.afterwards:
             found.setdefault(row.afterwards, []).append(row.backend)
     return [f"On {listed(names)}, {text}." for text, names in found.items()]
+
+
+def _lines(names: Sequence[str]) -> str:
+    return f"{names[0]} (and {listed(names[1:])})" if len(names) > 1 else names[0]

@@ -143,10 +143,15 @@ def test_calls_that_compile_again_are_told() -> None:
 
 def test_how_a_line_trains_otherwise_comes_before_all_tables() -> None:
     rate = "is unlike a/x in its optimizer: learning_rate 0.03 instead of 0.001"
-    other = "train.py: fit, line 15"
-    rows = [line("a/x"), line("a/y", trains=(rate, "trains nothing")), line("a/x", other), line("a/y", other)]
+    other, fit = "train.py: fit, line 15", {"task": "train", "unit": EPOCH}
+    rows = [
+        line("a/x", **fit),
+        line("a/y", trains=(rate, "trains nothing"), **fit),
+        line("a/x", other, **fit),
+        line("a/y", other, **fit),
+    ]
     assert otherwise.sentences([*rows[:3], replace(rows[3], trains=(rate,))]) == [
-        f"On a/y, fit, line 9 and fit, line 15 {rate}.",
+        f"On a/y, fit, line 9 (and fit, line 15) {rate}.",
         "On a/y, fit, line 9 trains nothing.",
     ]
     assert text.text(rows).startswith(f"On a/y, fit, line 9 {rate}.")
