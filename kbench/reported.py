@@ -92,7 +92,7 @@ class Received(Event, frozen=True, tag="received"):
     threads: dict[str, Any] | None = None  # of the framework, between two steps
     cores: int | None = None  # on which the thread that trains might run there
     ready_seconds: Seconds | None = None  # that its threads computed or waited for a core, during the epoch
-    outputs_off: float | None = None  # of the first batch, from those of the first pass, in the largest number
+    outputs_off: float | None = None  # from those of the first pass, in the largest number
 
 
 class Library(msgspec.Struct, frozen=True):

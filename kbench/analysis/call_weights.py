@@ -12,9 +12,7 @@ from kbench.analysis.first_outputs import Outputs
 from kbench.reported import Returned, Weight
 
 INPUTS = 1e-6  # of their largest number: inputs that are no farther apart are the same
-OTHER = (
-    0.01  # and those that are farther apart than this are others, which no rounding of a model before them explains
-)
+OTHER = 0.01  # and those that are farther apart are others: no rounding of a model before them explains that
 APART = 0.1  # of a weight's norm: those that are trained agree below it, and those that are not do not above it
 NEARER = 10.0  # times nearer are the former, if only the latter are to blame
 
@@ -45,17 +43,13 @@ def other_inputs(one: Returned, other: Returned) -> str:
     """By how much inputs differ that rounding cannot explain, in words; empty if they are alike or not known."""
     if one.inputs is None or other.inputs is None or not one.inputs.norms or not other.inputs.norms:
         return ""
-    mine, theirs = [*map(len, one.inputs.outputs)], [*map(len, other.inputs.outputs)]
-    if mine != theirs:
+    mine, theirs = one.inputs.outputs, other.inputs.outputs
+    if [*map(len, mine)] != [*map(len, theirs)]:
         return "of another shape"
-    own, others = (np.array([number(value) for each in told for value in each]) for told in _sampled(one, other))
+    own, others = (np.array([number(value) for each in side for value in each]) for side in (mine, theirs))
     largest = float(np.nanmax(np.abs([own, others]), initial=0.0))
     off = float(np.nanmax(np.abs(own - others), initial=0.0)) / largest if largest else 0.0
     return f"off by up to {off:.2g} of the largest number" if off > OTHER else ""
-
-
-def _sampled(*told: Returned) -> list[tuple[tuple[float | None, ...], ...]]:
-    return [one.inputs.outputs for one in told if one.inputs is not None]
 
 
 def _near(own: Sequence[float | None], other: Sequence[float | None]) -> bool:

@@ -68,10 +68,14 @@ class _Pair:
         return _relative(*self.losses(), FLOOR * self.first)
 
     @property
+    def random(self) -> list[bool | None]:
+        """Whether layers of either draw random numbers; None: not known."""
+        return [first_steps.draws(one) for one in (self.one, self.reference)]
+
+    @property
     def is_same(self) -> bool:
         """Whether nothing is random, and the losses in training agree as well as rounding lets them."""
-        random = [first_steps.draws(one) for one in (self.one, self.reference)]
-        return random == [False, False] and self.share <= SAME_LOSS
+        return self.random == [False, False] and self.share <= SAME_LOSS
 
 
 def differences(cells: Sequence[Measured]) -> list[tuple[Measured, str, str]]:
@@ -152,11 +156,10 @@ def _declared(pair: _Pair, known: bool) -> str:
 
 def _allowed(pair: _Pair) -> float:
     """Of the loss."""
-    cells = (pair.one, pair.reference)
-    random = [first_steps.draws(one) for one in cells]
-    if random == [None, None] or any(one.facts.first_step is None for one in cells):
+    random, steps = pair.random, [one.facts.first_step for one in (pair.one, pair.reference)]
+    if random == [None, None] or None in steps:
         return UNKNOWN
-    failed = any(one.facts.first_step and one.facts.first_step.unchecked for one in cells)
+    failed = any(step is not None and step.unchecked for step in steps)
     if None in random and not failed:  # one draws what cannot be fixed
         return UNKNOWN if any(random) else BY_CHANCE
     if any(random):

@@ -12,7 +12,7 @@ from kbench.axes import RowKey
 from kbench.summary import Summary
 from kbench.values import OK, Measured
 
-UNCHANGED = "trains nothing: after it the model's weights are as they were before"
+UNCHANGED = "trains nothing: none of the model's weights changed"
 
 
 def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:

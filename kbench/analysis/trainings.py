@@ -22,7 +22,7 @@ QUANTITIES = {
     "learning_rate_at_end": "rate",
     "updates": "updates",
 }
-OUTPUTS = 1e-3  # of the largest number: those of one batch do not change by more from pass to pass
+OUTPUTS = 1e-3  # of the largest number: those of the same samples do not change by more from pass to pass
 WAITED = 0.3  # of an epoch's time
 RELATIVE = 1e-4  # of a learning rate, which backends hold as float32
 
@@ -33,7 +33,8 @@ def differences(group: Sequence[Measured], others: Container[str] = ()) -> list[
     Of each kind of QUANTITIES the first difference. What a guest did not report is not compared, nor are epochs that
     only some have. Of `others` (by id) it is known that their samples are others in some way, so not told again.
     """
-    found = [(one, text) for one in group for text in (_threads(one), _cores(one), _changing(one)) if text]
+    found = [(one, text) for one in group for text in (_threads(one), _cores(one)) if text]
+    found += _changing(group)
     told = set[tuple[str, str]]()
     for epoch in sorted({number for one in group for number in one.facts.received}):
         for name, kind in QUANTITIES.items():
@@ -82,12 +83,13 @@ def _cores(one: Measured) -> str:
     return ""
 
 
-def _changing(one: Measured) -> str:
-    """Whether its outputs for the same batch changed from pass to pass."""
-    off = max((about.outputs_off or 0.0 for about in one.facts.received.values()), default=0.0)
-    if not off > OUTPUTS:
-        return ""
-    return f"its outputs for the first batch changed from pass to pass, by up to {significant(off, 2)} of the largest"
+def _changing(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
+    """Those whose outputs for the same samples changed from pass to pass, unless all do: their model has states."""
+    told = [(one, [about.outputs_off for about in one.facts.received.values()]) for one in group]
+    known = [(one, max(off)) for one, each in told if (off := [value for value in each if value is not None])]
+    changed = [(one, off) for one, off in known if off > OUTPUTS]
+    text = "its outputs changed from pass to pass, by up to {} of the largest number"
+    return [(one, text.format(significant(off, 2))) for one, off in changed] if len(changed) < len(known) else []
 
 
 def waiting(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
@@ -97,8 +99,7 @@ def waiting(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
     for one, share in shares:
         least = min((other for beside, other in shares if beside is not one), default=share)
         if share > least + WAITED:
-            how = f"for {share:.0%} of its epochs' time, and {least:.0%} elsewhere"
-            found.append((one, f"its process waited instead of computing, {how}"))
+            found.append((one, f"its process only waited in {share:.0%} of its epochs' time, others in {least:.0%}"))
     return found
 
 

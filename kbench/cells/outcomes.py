@@ -36,10 +36,8 @@ def outcome_of(ended: Exit, report: store.GuestReport, task: CellTask, log: Path
         done = (
             "it had not ended" if task.task == SCRIPT else f"{len(report.epochs)} of {task.epochs} epochs were done"
         )
-        status, reason = (
-            TIMEOUT,
-            f"not done after {round(task.timeout, 1):g} s ({done}); give it longer with --timeout",
-        )
+        limit = f"{round(task.timeout, 1):g} s"
+        status, reason = TIMEOUT, f"not done after {limit} ({done}); give it longer with --timeout"
     elif ended.over_memory:
         held, allowed = ended.peak_memory_mib or 0.0, task.memory_limit_mib or 0.0
         reason = f"stopped: it used {held:.0f} MiB, more than --memory-limit ({allowed:.0f} MiB)"

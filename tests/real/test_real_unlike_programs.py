@@ -43,7 +43,7 @@ UNLIKE = {
     ),
     f"if ODD: x, y = x[::-1].copy(), y[::-1].copy()\n{FIT.replace('BEGIN', '')}": OF_DATA,
     f"if ODD: y = np.roll(y, 1)\n{FIT.replace('BEGIN', '')}": OF_DATA,
-    f"ON[0] = True\n{FIT.replace('BEGIN', '')}": "trains nothing: after it the model's weights are as they were",
+    f"ON[0] = True\n{FIT.replace('BEGIN', '')}": "trains nothing: none of the model's weights changed",
     "print(net().evaluate(x[:, ::-1].copy() if ODD else x, y, verbose=0))\n": (
         "Evaluate is given other inputs on keras3/torch than on keras3/jax: off by up to "
     ),
