@@ -9,20 +9,19 @@ import pytest
 from fake_backends import FAKE_KERAS, wheel
 from fake_bench import Bench
 
-SLOW_FROM = 4  # keras-fake 2.4
+SLOW_FROM = 4  # keras-fake 2.4 and 2.14
 
 
 @pytest.fixture
-def releases(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Bench:
-    """keras-fake 2.0 to 2.6; from 2.4 on a step takes some milliseconds longer, and all but the first learn less.
+def releases(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """keras-fake 2.0 to 2.6 and 2.10 to 2.16; from 2.4 and 2.14 on a step takes some milliseconds longer.
 
-    Of a release that learns otherwise no times are compared: where they are, it learns as before.
+    Of a release that learns otherwise no times are compared: 2.10 to 2.16 learn alike, 2.4 to 2.6 less.
     """
-    callspec = getattr(request.node, "callspec", None)
-    less = 1 if callspec is not None and callspec.params.get("by") == "time" else 0.1
     folder = tmp_path / "releases"
     files = {f"keras/{path.name}": path.read_text() for path in sorted((FAKE_KERAS / "keras").glob("*.py"))}
-    for number in range(7):
+    for minor in (*range(7), *range(10, 17)):
+        less, number = 1 if minor >= 10 else 0.1, minor % 10
         own = dict(files)
         if number >= SLOW_FROM:
             own["keras/models.py"] = (
@@ -36,8 +35,8 @@ def releases(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, requ
                     "rate = self.optimizer.lr *", f"rate = ({less} if self.steps > 1 else 1) * self.optimizer.lr *"
                 )
             )
-        own["keras/__init__.py"] = own["keras/__init__.py"].replace("2.99.1", f"2.{number}")
-        wheel(folder, "keras-fake", f"2.{number}", own)
+        own["keras/__init__.py"] = own["keras/__init__.py"].replace("2.99.1", f"2.{minor}")
+        wheel(folder, "keras-fake", f"2.{minor}", own)
     import os
 
     monkeypatch.setenv("PIP_FIND_LINKS", f"{os.environ['PIP_FIND_LINKS']} {folder}")
@@ -108,14 +107,15 @@ def test_a_version_that_nobody_has_released_is_one_sentence(releases: Bench) -> 
     assert said.err.splitlines()[-1].startswith("kbench: error: There is no keras9/fake+keras=9.9: ")
 
 
-@pytest.mark.parametrize("by", ["time", "loss"])
-def test_bisect_finds_the_release_that_made_it_worse(releases: Bench, by: str) -> None:
-    asked = ("bisect", "fake", "--good", "2.0", "--bad", "2.6", "--example", "my_example.py", "--by", by)
+@pytest.mark.parametrize(("by", "tens"), [("time", "1"), ("loss", "")])
+def test_bisect_finds_the_release_that_made_it_worse(releases: Bench, by: str, tens: str) -> None:
+    ends = ("--good", f"2.{tens}0", "--bad", f"2.{tens}6")
+    asked = ("bisect", "fake", *ends, "--example", "my_example.py", "--by", by)
     said = releases(*asked, "--profile", "smoke", "--budget", "20s")
     assert said.status == 0, said.out + said.err
-    assert "7 releases from 2.0 to 2.6" in said.err
-    assert f"keras 2.{SLOW_FROM} is the first: my_example.py" in said.out and "2.3 does not" in said.out
-    assert len(releases.runs()) <= 4, "2.6, 2.3, 2.4 or 2.5: it halves what is left"
+    assert f"7 releases from 2.{tens}0 to 2.{tens}6" in said.err
+    assert f"keras 2.{tens}{SLOW_FROM} is the first: my_example.py" in said.out and f"2.{tens}3 does not" in said.out
+    assert len(releases.runs()) <= 4, "the last, 3, 4 or 5: it halves what is left"
 
 
 def test_where_nothing_became_worse_it_says_so(releases: Bench) -> None:
