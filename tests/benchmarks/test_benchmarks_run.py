@@ -101,6 +101,15 @@ def test_overhead() -> None:
 
 
 @pytest.mark.thorough
+def test_cost_of_checks() -> None:
+    head, line = printed(
+        "cost_of_checks.py", "--pairs", "1", "--examples", "mnist_mlp", "--backends", "keras3/jax"
+    ).splitlines()
+    assert head.split()[:2] == ["example", "backend"]
+    example, backend, checks, whole = line.split()
+    assert (example, backend) == ("mnist_mlp", "keras3/jax") and 0 < float(checks) < float(whole)
+
+
 def test_script_overhead() -> None:
     needed("keras3/jax")
     small = ("--pairs", "1", "--processes", "1", "--model", "conv")

@@ -93,3 +93,31 @@ def test_callbacks_end_a_training_early_and_the_row_says_so(kbench: Kbench, tmp_
     for one in run.results().measured:
         assert len(one.epochs) == 2, one.cell.backend
     assert run.output.count("its callbacks ended training after epoch 2") == 1
+
+
+OWN_LAYER = """
+from keras.layers import Layer
+
+
+class Scaled(Layer):
+    def build(self, input_shape):
+        self.scale = self.add_weight(name="scale", shape=(input_shape[-1],), initializer="he_normal", trainable=True)
+        super().build(input_shape)
+
+    def call(self, x):
+        return x * (1.0 + self.scale)
+
+
+def build_model(input_shape, num_classes):
+    first, last = Dense(64, activation="relu", input_shape=input_shape), Dense(num_classes, activation="softmax")
+    return Sequential([first, Scaled(), last])
+"""
+
+
+def test_weights_of_a_layer_of_ones_own_are_drawn_alike(kbench: Kbench, tmp_path: Path) -> None:
+    text = (KINDS / "basic.py").read_text("utf-8")
+    (tmp_path / "mine.py").write_text(text + OWN_LAYER, "utf-8")
+    backends = "keras2/tensorflow,keras2/theano,keras3/jax,keras3/torch"
+    run = kbench.measure(backends, str(tmp_path / "mine.py"))
+    assert run.status == 0, run.output
+    check_the_same(run.results(), backends, ("val_accuracy",))

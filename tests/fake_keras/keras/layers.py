@@ -32,6 +32,11 @@ class Layer:
         """Make the weights for inputs of this shape, without the batch; return the shape of the outputs."""
         return shape
 
+    def add_weight(self, shape, initializer=None):
+        weight = Weight(shape)
+        self.weights.append(weight)
+        return weight
+
     def get_weights(self):
         return [weight.value.copy() for weight in self.weights]
 
@@ -61,9 +66,8 @@ class Dense(Layer):
         self.bias_initializer = initializers.Zeros()
 
     def build(self, shape):
-        self.kernel = Weight((shape[-1], self.units))
-        self.bias = Weight((self.units,))
-        self.weights = [self.kernel, self.bias]
+        self.kernel = self.add_weight((shape[-1], self.units), self.kernel_initializer)
+        self.bias = self.add_weight((self.units,), self.bias_initializer)
         return (self.units,)
 
     def get_config(self):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Dict, List
 import keras
 
 from kbench_guest import arrays
+from kbench_guest.frameworks.layers import remember_initializers
 from kbench_guest.proof import fingerprint, forms, shapes, weights
 from kbench_guest.protocol import Refused
 
@@ -18,6 +19,7 @@ def build(framework: "KerasModels", example: Any, spec: Dict[str, Any], first: A
     """The example's model in the form that is right on this backend, with its initial weights; first: a batch."""
     if spec["corrected_normalization"]:
         framework.correct_normalization()
+    remember_initializers()
     made = model_of(framework, example, spec["data"], first)
     # Before `arrange`: the form that a backend needs changes how the model is computed, not what.
     events.write("shapes", inputs=shapes.inputs(framework, made), layers=shapes.layers(framework, made))

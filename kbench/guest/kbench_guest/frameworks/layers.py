@@ -1,7 +1,10 @@
 """The layers of a Keras model, and to which of them each weight belongs."""
 
+import functools
+import inspect
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
+GIVEN = "kbench_initializer"  # of a weight: the initializer that `add_weight` was given
 OWN_FORMS = ("Folded", "Reordered", "Silent")  # what kbench's own forms put before a class's name
 
 
@@ -70,5 +73,31 @@ def find(layer: Any, weight: Any) -> Tuple[Optional[str], Any, Any]:
                 initializer = getattr(owner, name + "_initializer", getattr(owner, short + "_initializer", None))
                 if initializer is None and name == "kernel":  # of a DepthwiseConv2D in Keras 3
                     initializer = getattr(owner, "depthwise_initializer", None)
-                return name, initializer, owner
-    return None, None, None
+                return name, initializer or getattr(weight, GIVEN, None), owner
+    return None, getattr(weight, GIVEN, None), None
+
+
+def remember_initializers() -> None:
+    """Let each weight keep the initializer that its layer gave to `add_weight`: users' own layers seldom do."""
+    import keras
+
+    original = keras.layers.Layer.add_weight
+    if getattr(original, "kbench_remembers", False):
+        return
+    parameters = inspect.signature(getattr(original, "_original_function", original))  # Keras 2 wraps it
+
+    @functools.wraps(original)
+    def add_weight(*args: Any, **kwargs: Any) -> Any:
+        weight = original(*args, **kwargs)
+        try:
+            given = parameters.bind_partial(*args, **kwargs).arguments
+            initializer = given.get("initializer")
+            if initializer is None and "int" not in str(given.get("dtype")):
+                initializer = "glorot_uniform"  # Keras's default
+            setattr(weight, GIVEN, keras.initializers.get(initializer))
+        except (AttributeError, TypeError, ValueError):  # a weight that takes no attribute, or arguments of Keras 1
+            pass
+        return weight
+
+    add_weight.kbench_remembers = True  # type: ignore[attr-defined]
+    keras.layers.Layer.add_weight = add_weight

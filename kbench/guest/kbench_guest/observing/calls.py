@@ -15,6 +15,7 @@ import numpy as np
 
 from kbench_guest import process
 from kbench_guest.clock import StepClock
+from kbench_guest.frameworks.layers import remember_initializers
 from kbench_guest.observing import about, changes, cost, cutting
 from kbench_guest.observing.afterwards import Afterwards
 from kbench_guest.observing.fits import Fit, as_scores
@@ -90,6 +91,8 @@ class Calls:
         """Wrap the methods of Keras's Model, and those that its subclasses override."""
         if self.program["variant"] == "other-jit":
             changes.compile_otherwise(model_class, self.framework)
+        if self.program["init"] == "seeded":
+            remember_initializers()
         self.returned.watch(model_class)
         wrap_methods(model_class, TRAINS + RUNS, self._wrapped)
         if self.framework.eager:
