@@ -13,10 +13,10 @@ from kbench import axes, store
 from kbench.analysis.rows import summarised
 from kbench.analysis.summaries import summarise
 from kbench.axes import AXES, Axis, Point
+from kbench.causes.explained import Explained
 from kbench.comparison import pairing, scaling
 from kbench.comparison.values import About
 from kbench.outputs import one_run
-from kbench.outputs.explained import Explained
 from kbench.plots.scaling import line_styles
 from kbench.plots.styles import row_styles
 from kbench.report import charts

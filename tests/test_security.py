@@ -19,9 +19,9 @@ from fake_bench import EXAMPLE, Bench, events_of
 from fake_runs import PROVENANCE, cell, learning, plan, write_events
 
 from kbench import store
+from kbench.causes.explained import Explained
 from kbench.environments import installers
 from kbench.outputs import one_run
-from kbench.outputs.explained import Explained
 from kbench.outputs.one_run import file_name
 from kbench.tables.grid import Grid, printed
 from kbench.tables.markdown import escape

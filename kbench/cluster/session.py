@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from kbench import store
+from kbench.causes.explained import Explained
 from kbench.cluster import addresses, folder, machines, orders
 from kbench.cluster.folder import ClusterRun
 from kbench.cluster.orders import Orders
@@ -17,7 +18,6 @@ from kbench.cluster.schedule import Schedule
 from kbench.datasets import REAL
 from kbench.errors import Refused
 from kbench.machine import devices
-from kbench.outputs.explained import Explained
 from kbench.planning import plan
 from kbench.planning.request import Request
 from kbench.screen import output, terminal

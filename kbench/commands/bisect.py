@@ -15,10 +15,10 @@ from kbench import paths
 from kbench.analysis import bisection
 from kbench.analysis.call_sites import is_fit
 from kbench.analysis.ratios import WIDEST
+from kbench.causes.explained import Explained
 from kbench.commands import choices
 from kbench.environments import locks
 from kbench.errors import Stopped, UserError
-from kbench.outputs.explained import Explained
 from kbench.planning.request import Request, cores
 from kbench.screen import finish, terminal
 from kbench.screen.listener import Screen

@@ -9,6 +9,7 @@ from os import PathLike
 from typing import Any
 
 from kbench import store
+from kbench.causes.explained import Explained
 from kbench.cli import words
 from kbench.cli.words import OptionValues
 from kbench.commands import choices
@@ -17,7 +18,6 @@ from kbench.exports import dataframes
 from kbench.exports.dataframes import RunData
 from kbench.machine import devices
 from kbench.masking import masked_arguments
-from kbench.outputs.explained import Explained
 from kbench.planning.request import Request
 from kbench.screen import finish, output
 from kbench.screen.listener import Screen

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kbench import store
+from kbench.causes.explained import Explained
 from kbench.cluster import session
 from kbench.commands import choices
 from kbench.commands.parity import finish_parity
 from kbench.errors import Refused, UserError
-from kbench.outputs.explained import Explained
 from kbench.parity import reading
 from kbench.screen import output
 from kbench.store import RunResults

@@ -11,11 +11,11 @@ from pathlib import Path
 from kbench import axes
 from kbench.analysis.call_sites import program_of
 from kbench.analysis.rows import Analysis, again, tuned
+from kbench.causes.explained import Explained
 from kbench.comparison import published, published_accuracy
 from kbench.comparison.published_accuracy import PublishedAccuracy
 from kbench.comparison.scaling import within
 from kbench.machine.provenance import describe
-from kbench.outputs.explained import Explained
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
 from kbench.plots.keras_cost import keras_cost

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from kbench.causes.explained import Explained
 from kbench.machine.provenance import kind
-from kbench.outputs.explained import Explained
 from kbench.outputs.one_run import colors, rebuild, report, signed
 from kbench.plots.overview import overview
 from kbench.plots.styles import OWN, row_styles

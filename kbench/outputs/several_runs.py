@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kbench.analysis.rows import Analysis
+from kbench.causes.explained import Explained
 from kbench.comparison.scaling import SweepRun, lines
 from kbench.errors import UserError
 from kbench.machine.provenance import gpu_names, processor
-from kbench.outputs.explained import Explained
 from kbench.outputs.one_run import colors, file_name, of_report, signed
 from kbench.plots.scaling import scaling
 from kbench.plots.styles import OWN, Style, row_styles

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from kbench import store
 from kbench.analysis.rows import open_rows
+from kbench.causes.explained import Explained
 from kbench.errors import Interrupted, Refused, Stopped, UserError
-from kbench.outputs.explained import Explained
 from kbench.planning import plan
 from kbench.planning import request as requests
 from kbench.screen import output, terminal

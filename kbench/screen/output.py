@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TextIO
 
 from kbench import store
+from kbench.causes.explained import Explained
 from kbench.comparison import published
 from kbench.machine.provenance import describe
-from kbench.outputs.explained import Explained
 from kbench.screen import terminal
 from kbench.screen.colors import painter
 from kbench.screen.terminal import TABLE, USUAL, VERBOSE

@@ -11,7 +11,7 @@ from fake_runs import learning, plan, write_events
 from playwright.sync_api import Browser, BrowserContext, Dialog, Locator, Page, expect
 
 from kbench import store
-from kbench.outputs.explained import Explained
+from kbench.causes.explained import Explained
 from kbench.outputs.one_run import report
 from kbench.values import FAILED, OK, Cell, Outcome
 

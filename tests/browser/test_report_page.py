@@ -16,8 +16,8 @@ from playwright.sync_api import Page, expect
 from report_pages import REFERENCE, Opener, chart, draw_all, fake_page, page_of, points, section, tooltip
 
 from kbench import store
+from kbench.causes.explained import Explained
 from kbench.outputs import one_run, several_runs
-from kbench.outputs.explained import Explained
 from kbench.outputs.one_run import report
 
 MARKUP = "<script>alert(1)</script>"

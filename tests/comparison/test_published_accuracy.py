@@ -12,11 +12,11 @@ from fake_runs import COLORS, cell, fake_run, measured, summary
 
 from kbench import store
 from kbench.analysis.summaries import summarise
+from kbench.causes.explained import Explained
 from kbench.comparison import published
 from kbench.comparison.published import Figure
 from kbench.comparison.published_accuracy import PublishedAccuracy, beside
 from kbench.outputs import one_run
-from kbench.outputs.explained import Explained
 from kbench.plots.convergence import _figure as draw
 from kbench.plots.styles import OWN, row_styles
 from kbench.tables.accuracies import table

@@ -19,9 +19,9 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 import kbench
 from kbench import store
+from kbench.causes.explained import Explained
 from kbench.errors import UserError
 from kbench.outputs import one_run
-from kbench.outputs.explained import Explained
 from kbench.values import FAILED, OK, Outcome
 
 CHECKOUT = Path(__file__).resolve().parents[2]

@@ -16,12 +16,12 @@ from fake_runs import PROVENANCE, cell, plan
 
 from kbench import store
 from kbench.arrays import Data
+from kbench.causes.explained import Explained
 from kbench.cells import launcher, orphans, runner
 from kbench.cells.runner import EpochProgress, Listener
 from kbench.cells.spec import RunPaths
 from kbench.machine import devices
 from kbench.outputs import one_run
-from kbench.outputs.explained import Explained
 from kbench.planning.tasks import CellTask
 from kbench.store import guest_files
 from kbench.values import Environment, Measured

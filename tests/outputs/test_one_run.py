@@ -10,9 +10,9 @@ import pytest
 from fake_runs import cell, fake_run
 
 from kbench import store
+from kbench.causes.explained import Explained
 from kbench.errors import UserError
 from kbench.outputs import one_run
-from kbench.outputs.explained import Explained
 from kbench.values import FAILED, OK, UNSUPPORTED, Outcome
 
 

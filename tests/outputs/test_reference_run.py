@@ -15,8 +15,8 @@ from msgspec import structs
 from kbench import paths, store
 from kbench.analysis import first_steps
 from kbench.analysis.rows import summarised
+from kbench.causes.explained import Explained
 from kbench.outputs import one_run
-from kbench.outputs.explained import Explained
 from kbench.selection import backends, examples, suites
 from kbench.summary import Summary
 from kbench.tables import at_a_glance, text

@@ -13,8 +13,8 @@ from fake_bench import Said, call, refused
 from fake_runs import COLORS, cell, fake_run
 
 from kbench import store
+from kbench.causes.explained import Explained
 from kbench.outputs import one_run
-from kbench.outputs.explained import Explained
 from kbench.plots.styles import Style
 from kbench.values import OK, Outcome
 

@@ -12,8 +12,8 @@ from real_runs import Finished, Kbench
 
 from kbench import store
 from kbench.analysis import layer_costs
+from kbench.causes.explained import Explained
 from kbench.cells import turns
-from kbench.outputs.explained import Explained
 
 PLANTED = Path(__file__).parent / "examples" / "planted.py"
 SLOW = {where: f"keras3/{where}" for where in ("torch", "jax", "tensorflow")} | {"keras2": "keras2/tensorflow2"}

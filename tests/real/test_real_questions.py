@@ -8,7 +8,7 @@ import pytest
 from real_runs import Finished, Kbench
 
 from kbench.analysis.rows import summarised
-from kbench.outputs.explained import Explained
+from kbench.causes.explained import Explained
 from kbench.summary import TO_DEFAULT, Summary
 from kbench.values import FAILED, OK
 

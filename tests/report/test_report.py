@@ -17,8 +17,8 @@ from fake_runs import cell, fake_run, measured, summary
 
 from kbench import store
 from kbench.analysis.summaries import summarise
+from kbench.causes.explained import Explained
 from kbench.outputs import one_run
-from kbench.outputs.explained import Explained
 from kbench.plots.overview import scale
 from kbench.report import charts, colors, learning_text
 from kbench.report.page import html

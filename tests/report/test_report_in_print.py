@@ -11,9 +11,9 @@ import pytest
 from fake_runs import cell, fake_run
 
 from kbench import paths, store
+from kbench.causes.explained import Explained
 from kbench.comparison import published
 from kbench.outputs import one_run
-from kbench.outputs.explained import Explained
 from kbench.values import OK, Outcome
 
 CHECKOUT = Path(__file__).resolve().parents[2]

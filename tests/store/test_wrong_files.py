@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 from kbench import store
 from kbench.analysis.summaries import summarise
+from kbench.causes.explained import Explained
 from kbench.errors import UserError
 from kbench.outputs import one_run
-from kbench.outputs.explained import Explained
 from kbench.selection import backends
 from kbench.values import FAILED, OK, Backend, Outcome
 

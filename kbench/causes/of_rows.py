@@ -17,8 +17,8 @@ from kbench.analysis.ratios import between_samples
 from kbench.analysis.rows import Analysis, program
 from kbench.analysis.step_times import NOT_STEADY, steady
 from kbench.axes import RowKey
-from kbench.outputs import layer_causes
-from kbench.outputs.parts import reconciled
+from kbench.causes import of_layers
+from kbench.causes.parts import reconciled
 from kbench.parity import agreement
 from kbench.parity.values import Agreement
 from kbench.planning.request import INSIDE, OTHER_JIT, SAME_BATCH
@@ -111,10 +111,10 @@ def _layers(run: Analysis, trained: Sequence[Summary], costs: Mapping[RowKey, Co
     slow = [row for row in trained if row.key in costs and _is_slow(row, trained)]
     unsure = [row for row in slow if not _is_compared(row)]
     surely = [row for row in slow if row not in unsure]
-    found = layer_causes.sentences(trained, costs, steps, surely)
+    found = of_layers.sentences(trained, costs, steps, surely)
     if unsure:
         found.append(f"No layer is named where times could not be compared: {', '.join(map(_name, unsure))}.")
-    return [*found, *layer_causes.missing(run)]
+    return [*found, *of_layers.missing(run)]
 
 
 def inside(run: Analysis) -> tuple[list[Summary], dict[RowKey, Costs]]:
@@ -122,7 +122,7 @@ def inside(run: Analysis) -> tuple[list[Summary], dict[RowKey, Costs]]:
     trained = [row for row in run.rows if row.status == OK and (is_fit(row.example) or row.task == "train")]
     sample = _step_seconds(run, trained)
     whole = {row.key: [seconds] for row in trained if (seconds := _step(row))}
-    return trained, layer_causes.costs(run, trained, whole | sample)
+    return trained, of_layers.costs(run, trained, whole | sample)
 
 
 def _name(row: Summary) -> str:

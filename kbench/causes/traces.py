@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kbench.analysis.rows import Analysis
-from kbench.outputs.layer_causes import looked_into
+from kbench.causes.of_layers import looked_into
 from kbench.parts_of_steps import Busy
 from kbench.reported import Traced
 from kbench.tables.content import Table

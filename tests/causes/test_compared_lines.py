@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from fake_runs import cell, measured, replace
 
-from kbench.outputs import compared_lines
+from kbench.causes import compared_lines
 from kbench.values import CALL, EPOCH, Measured
 
 STEPS = 64

@@ -10,8 +10,8 @@ from fake_runs import PROVENANCE, cell, plan, write_events
 
 from kbench import store
 from kbench.analysis import layer_costs
-from kbench.outputs import causes
-from kbench.outputs.explained import Explained
+from kbench.causes import of_rows
+from kbench.causes.explained import Explained
 from kbench.parity import agreement
 from kbench.parity.values import Agreement
 from kbench.planning.request import OTHER_JIT, SAME_BATCH
@@ -251,7 +251,7 @@ def test_a_known_cause_is_told_of_its_own_backend_alone() -> None:
     def row(backend: str, *notes: str) -> Agreement:
         return Agreement("train.py", backend, "channels_last", "cpu", agreement.EXPLAINED, "", "", {}, None, notes)
 
-    told = causes.same([row("keras2/tensorflow", cause), row("keras2/theano", f"keras2/tensorflow: {cause}")], "see")
+    told = of_rows.same([row("keras2/tensorflow", cause), row("keras2/theano", f"keras2/tensorflow: {cause}")], "see")
     assert told == [
         f"train.py on keras2/tensorflow differs for known reasons: {cause}.",
         "`see` shows where backends differ.",

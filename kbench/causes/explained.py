@@ -10,7 +10,7 @@ from kbench.analysis import machine_stability
 from kbench.analysis.layer_costs import Costs
 from kbench.analysis.rows import Analysis
 from kbench.axes import RowKey
-from kbench.outputs import causes, compared_lines, layer_causes, traces
+from kbench.causes import compared_lines, of_layers, of_rows, traces
 from kbench.summary import Summary
 from kbench.tables.content import Table
 
@@ -27,7 +27,7 @@ class Explained(Analysis):
     @cached_property
     def causes(self) -> Sequence[str]:
         """Why rows differ, row by row."""
-        return causes.sentences(self, *self.inside)
+        return of_rows.sentences(self, *self.inside)
 
     @cached_property
     def remarks(self) -> Sequence[str]:
@@ -38,9 +38,9 @@ class Explained(Analysis):
     @cached_property
     def tables(self) -> Sequence[Table]:
         """What steps are made of, and what traces show."""
-        return [*layer_causes.tables(*self.inside), *traces.tables(self)]
+        return [*of_layers.tables(*self.inside), *traces.tables(self)]
 
     @cached_property
     def inside(self) -> tuple[list[Summary], dict[RowKey, Costs]]:
         """What the steps of rows that train are made of, as far as it was timed."""
-        return causes.inside(self)
+        return of_rows.inside(self)
