@@ -20,6 +20,7 @@ from mkdocs.structure.pages import Page
 from kbench import paths
 from kbench.cli import arguments
 from kbench.selection import backends, examples
+from kbench.summary import figures
 
 SOURCE = "source"  # the folder of the site where the linked files are
 OUTSIDE = re.compile(r"\]\(\.\./([^)#]+)(#[^)]*)?\)")
@@ -101,13 +102,16 @@ def _help(action: argparse.Action) -> str:
 
 
 def columns() -> str:
-    """Each column of a run's tables, as docs/columns.csv has them."""
+    """Each column of a run's tables, as docs/columns.csv has them, and what printed tables call it."""
+    headings = {one.column: ", ".join(one.headings) for one in figures().values() if one.headings}
     with (ROOT / "docs" / "columns.csv").open(encoding="utf-8", newline="") as file:
         _, *rows = csv.reader(file)
     parts = ["# Columns"]
     for table in dict.fromkeys(row[0] for row in rows):
         parts.append(f"## {table}")
-        parts.append(_table(("column", "meaning"), ((f"`{name}`", text) for of, name, text in rows if of == table)))
+        shown = headings if table == "summary" else {}
+        found = ((f"`{name}`", text, shown.get(name, "")) for of, name, text in rows if of == table)
+        parts.append(_table(("column", "meaning", "printed as"), found))
     return "\n\n".join(parts)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -250,7 +251,7 @@ class Traced(Event, frozen=True, tag="traced"):
     missing: tuple[str, ...] = ()
 
 
-class Facts(msgspec.Struct, frozen=True):
+class Facts(msgspec.Struct, frozen=True, dict=True):  # which keeps what is asked of it often
     """What is known of a cell beside its epochs and phases. What was not reported has its default."""
 
     # As planned.
@@ -359,7 +360,7 @@ class Facts(msgspec.Struct, frozen=True):
         """Empty where nothing is trained."""
         return str((self.optimizer or {}).get("class_name", ""))
 
-    @property
+    @cached_property
     def layer_words(self) -> set[str]:
         """All texts in the description of its layers: their classes, and what they are set to."""
         return {text for layer in self.layers or () for text in (layer.class_name, *_texts(layer.settings))}

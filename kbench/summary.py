@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
+from typing import Any, Literal
 
 from kbench import axes, workloads
 from kbench.axes import Point, RowKey, Value
@@ -30,62 +31,108 @@ class Ratio:
     within: Interval | None = None  # if that is one: what other processes would show is not in it
 
 
-def column(
-    name: str = "", shape: Literal["value", "ends", "phases", "texts", "json"] = "value", of_task: str = ""
-) -> dict[str, str]:
-    """How a field of Summary stands in summary.csv; no name: not at all. of_task: the only task that has it."""
-    return {"column": name, "shape": shape, "of_task": of_task}
+@dataclass(frozen=True)
+class Figure:
+    """How a field of Summary is found, and how it is shown."""
+
+    column: str | None = None  # in summary.csv; None: by the field's name, empty: not there
+    shape: Literal["value", "ends", "phases", "texts", "json"] = "value"
+    of_task: str = ""  # the only task that has it
+    title: str = ""  # of its column in tables, by which the user may name it
+    unit: str = ""  # in brackets behind the title: s, ms or MiB
+    also: tuple[str, ...] = ()  # other headings of that column
+    shown: bool = False  # whether the tables of examples have it where a row does, without a line of their own code
+    left_out: int = 0  # by a narrow page, those with small numbers first; 0: never
+    # What of a process reports it; empty: it is computed (kbench/analysis/row_figures.py).
+    of: Literal["", "cell", "facts", "outcome", "last epoch", "steady epochs"] = ""
+    reported: str = ""  # by which name there, if another
+    aggregate: Literal["first", "mean", "median"] = "first"  # over the processes, or their epochs
+    cold: bool = False  # only over those that compiled their code
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """Of its column in tables."""
+        heading = f"{self.title} ({self.unit})" if self.unit else self.title
+        return (heading, *self.also) if heading else ()
+
+
+def figure(*column: Any, **about: Any) -> dict[str, Figure]:
+    """What a field of Summary says of itself."""
+    return {"figure": Figure(*column, **about)}
+
+
+HIDDEN = figure("")
 
 
 @dataclass(frozen=True)
 class Summary:
     """A row of an example's table. Its fields are summary.csv's columns: programs read the first 19 by position."""
 
-    example: str
-    backend: str
-    image_data_format: str
-    device: str
-    profile: str
+    example: str = field(metadata=figure(of="cell"))
+    backend: str = field(metadata=figure(of="cell"))
+    image_data_format: str = field(metadata=figure(title="channels", of="cell"))
+    device: str = field(metadata=figure(title="device", of="cell"))
+    profile: str = field(metadata=figure(of="cell"))
     status: str
     reason: str
     repeats: int  # how many of them ended ok
-    epoch_seconds: float | None  # of a usual process, from undisturbed turns
-    first_epoch_seconds: float | None
-    samples_per_second: float | None  # of the steady epochs
-    relative_to_fastest: float | None = field(init=False)  # this and other ratios: see `ratios`
-    final_loss: float | None
-    final_accuracy: float | None
-    final_val_loss: float | None
-    final_val_accuracy: float | None
-    parameters: int | None
-    keras_version: str
-    backend_version: str
+    # of a usual process, from undisturbed turns
+    epoch_seconds: float | None = field(metadata=figure(title="s/epoch", also=("s/call", "s/step", "seconds")))
+    first_epoch_seconds: float | None = field(
+        metadata=figure(
+            title="first epoch", unit="s", also=("first call (s)", "first step (s)", "cold pass (s)"), left_out=5
+        )
+    )
+    # of the steady epochs
+    samples_per_second: float | None = field(metadata=figure(title="samples/s", also=("images/s",), left_out=4))
+    # this and other ratios: see `ratios`
+    relative_to_fastest: float | None = field(init=False, metadata=figure(title="times slower"))
+    final_loss: float | None = field(
+        metadata=figure(title="loss", of="last epoch", reported="loss", aggregate="mean")
+    )
+    final_accuracy: float | None = field(
+        metadata=figure(title="accuracy", of="last epoch", reported="accuracy", aggregate="mean")
+    )
+    final_val_loss: float | None = field(
+        metadata=figure(title="val. loss", of="last epoch", reported="val_loss", aggregate="mean")
+    )
+    final_val_accuracy: float | None = field(
+        metadata=figure(title="val. accuracy", of="last epoch", reported="val_accuracy", aggregate="mean")
+    )
+    parameters: int | None = field(metadata=figure(of="facts"))
+    keras_version: str = field(metadata=figure(of="facts"))
+    backend_version: str = field(metadata=figure(of="facts"))
     # The position of the columns up to here never changes.
     task: str = "train"
-    form: str = ""  # the form of the recurrent layers; empty if there are none
+    # the form of the recurrent layers; empty if there are none
+    form: str = field(default="", metadata=figure(title="recurrent", left_out=1, of="facts"))
     # seconds, medians over the repeats
-    phases: Mapping[str, float] = field(default_factory=dict, metadata=column("phases", "phases"))
-    evaluation_seconds: float | None = None  # of one evaluation: median over epochs and repeats
+    phases: Mapping[str, float] = field(default_factory=dict, metadata=figure("phases", "phases"))
+    # of one evaluation: median over epochs and repeats
+    evaluation_seconds: float | None = field(default=None, metadata=figure(title="validation", unit="s"))
     # of the steady epochs
     seconds_per_1000_samples: float | None = field(
-        default=None, metadata=column("seconds_per_1000_images", of_task="infer")
+        default=None,
+        metadata=figure(
+            "seconds_per_1000_images", of_task="infer", title="s/1,000 samples", also=("s/1,000 images",)
+        ),
     )
-    batch_size: int = 0
-    samples: int = 0  # in an epoch, as asked for
-    validation_samples: int = 0
-    epochs: int = 0  # as asked for
-    data: str = ""  # the dataset's name
-    data_source: str = ""  # "real" or "synthetic"
-    data_sha256: str = ""
-    notes: tuple[str, ...] = field(default=(), metadata=column("notes", "texts"))  # for the reader of this row
+    batch_size: int = field(default=0, metadata=figure(of="cell"))
+    samples: int = field(default=0, metadata=figure(of="cell"))  # in an epoch, as asked for
+    validation_samples: int = field(default=0, metadata=figure(of="cell"))
+    epochs: int = field(default=0, metadata=figure(of="cell"))  # as asked for
+    data: str = field(default="", metadata=figure(of="facts"))  # the dataset's name
+    data_source: str = field(default="", metadata=figure(of="facts"))  # "real" or "synthetic"
+    data_sha256: str = field(default="", metadata=figure(of="facts"))
+    notes: tuple[str, ...] = field(default=(), metadata=figure("notes", "texts"))  # for the reader of this row
     # of epoch_seconds
-    epoch_interval: Interval | None = field(default=None, metadata=column("epoch_seconds", "ends"))
+    epoch_interval: Interval | None = field(default=None, metadata=figure("epoch_seconds", "ends"))
     # of relative_to_fastest
-    relative_interval: Interval | None = field(init=False, metadata=column("relative", "ends"))
+    relative_interval: Interval | None = field(init=False, metadata=figure("relative", "ends"))
     verdict: str = ""  # FASTEST, BASELINE, FASTER, SLOWER, NO_DIFFERENCE, NOT_COMPARED; empty without a ratio
     baseline: str = ""  # the backend that the user named as the baseline
-    relative_to_baseline: float | None = field(init=False)
-    baseline_interval: Interval | None = field(init=False, metadata=column("relative_to_baseline", "ends"))
+    relative_to_baseline: float | None = field(init=False, metadata=figure(title="x baseline"))
+    baseline_interval: Interval | None = field(init=False, metadata=figure("relative_to_baseline", "ends"))
     resampled: str = ""  # REPEATS or EPOCHS, the source of epoch_interval; empty if there is none
     resampled_values: int | None = None  # how many of them
     final_accuracy_sd: float | None = None  # over the repeats that ended ok: sample standard deviation
@@ -95,84 +142,111 @@ class Summary:
     seconds_to_target: float | None = None  # of training, the first epoch included
     repeats_to_target: int | None = None  # how many reached it; None without a target
     deterministic: bool | None = None  # whether repeats with the same seed gave the same losses; None without repeats
-    peak_memory_mib: float | None = None  # peak of the guest's process: median over the repeats
-    import_memory_mib: float | None = None  # the same after the import of the framework
-    tree_memory_mib: float | None = None  # peak with its child processes, such as compilers
-    weights: str = ""  # where the initial weights are from: "seeded", "backend" or "published"
+    # peak of the guest's process: median over the repeats
+    peak_memory_mib: float | None = field(
+        default=None, metadata=figure(title="memory", unit="MiB", of="facts", aggregate="median", cold=True)
+    )
+    # the same after the import of the framework
+    import_memory_mib: float | None = field(default=None, metadata=figure(of="facts", aggregate="median"))
+    # peak with its child processes, such as compilers
+    tree_memory_mib: float | None = field(default=None, metadata=figure(of="outcome", aggregate="median", cold=True))
+    # where the initial weights are from: "seeded", "backend" or "published"
+    weights: str = field(default="", metadata=figure(of="facts"))
     fingerprint: str = ""  # a short hash of everything that must be equal to compare rows
     # how this row differs from the others; it then has no ratio
-    differs: tuple[str, ...] = field(default=(), metadata=column("differs", "texts"))
+    differs: tuple[str, ...] = field(default=(), metadata=figure("differs", "texts"))
     step_seconds_median: float | None = None  # of all steps of the steady epochs
     step_seconds_p95: float | None = None
-    compile_seconds: float | None = None  # of the first step, minus a steady one: median over the repeats
-    device_memory_mib: float | None = None  # peak on the GPU: median over the repeats
+    # of the first step, minus a steady one: median over the repeats
+    compile_seconds: float | None = field(default=None, metadata=figure(title="compile", unit="s"))
+    # peak on the GPU: median over the repeats
+    device_memory_mib: float | None = field(default=None, metadata=figure(of="outcome", aggregate="median"))
     device_memory_source: str = ""  # "process", "device", or both
-    allocator_peak_mib: float | None = None  # peak of the framework's own allocator on the GPU
+    # peak of the framework's own allocator on the GPU
+    allocator_peak_mib: float | None = field(default=None, metadata=figure(of="facts", aggregate="median"))
     operations_per_sample: int | None = None  # floating-point operations, counted from the layers
-    percent_of_limit: float | None = None  # 100: the speed that this machine's arithmetic and memory allow
-    teardown_seconds: float | None = None  # from the last batch until fit or predict returned: mean of steady epochs
+    # 100: the speed that this machine's arithmetic and memory allow
+    percent_of_limit: float | None = field(default=None, metadata=figure(title="% of limit", left_out=3))
+    # from the last batch until fit or predict returned: mean of steady epochs
+    teardown_seconds: float | None = field(default=None, metadata=figure(of="steady epochs", aggregate="mean"))
     # 95 % of its processes take at most so many times as long as the usual one, or as short; as the ratios assume
     between_process_factor: float | None = None
-    unit: str = ""  # of its times, for a script: EPOCH, CALL, STEP, RUN or REST
-    metrics: Mapping[str, float] = field(default_factory=dict, metadata=column("final_metrics", "json"))  # by name
-    relative_to_default: float | None = field(init=False)  # a variant's ratio to its backend without settings
-    default_interval: Interval | None = field(init=False, metadata=column("relative_to_default", "ends"))
+    # of its times, for a script: EPOCH, CALL, STEP, RUN or REST
+    unit: str = field(default="", metadata=figure(of="facts"))
+    metrics: Mapping[str, float] = field(default_factory=dict, metadata=figure("final_metrics", "json"))  # by name
+    # a variant's ratio to its backend without settings
+    relative_to_default: float | None = field(init=False, metadata=figure(title="x default", left_out=6))
+    default_interval: Interval | None = field(init=False, metadata=figure("relative_to_default", "ends"))
     native: str = field(init=False)  # the backend of its framework without Keras, where the run has that
-    relative_to_native: float | None = field(init=False)
-    native_interval: Interval | None = field(init=False, metadata=column("relative_to_native", "ends"))
+    relative_to_native: float | None = field(init=False, metadata=figure(title="x native", left_out=7))
+    native_interval: Interval | None = field(init=False, metadata=figure("relative_to_native", "ends"))
     turns: int = 0  # of its processes with those of other rows; 0 if they did not take turns
     disturbed_turns: int = 0  # those during which other programs used the processor: left out
     relative_processes: int | None = field(init=False)  # the repeats that this row and the fastest have in common
     # of relative_to_fastest, if that is from one process: what others would show is not in it
-    process_interval: Interval | None = field(init=False, metadata=column("relative_in_process", "ends"))
+    process_interval: Interval | None = field(init=False, metadata=figure("relative_in_process", "ends"))
     # Of a script's line.
-    calls: int | None = None
-    first_calls: int | None = None  # of a new model, or of one compiled anew
-    total_seconds: float | None = None  # of all calls, each from its start to its return: its part of the program
-    around_seconds: float | None = None  # of a call of fit, outside its epochs and their validation: mean
-    steady_epoch_seconds: float | None = None  # of all epochs of a fit but those that compile: median
+    calls: int | None = field(default=None, metadata=figure(of="facts"))
+    # of a new model, or of one compiled anew
+    first_calls: int | None = field(default=None, metadata=figure(of="facts"))
+    # of all calls, each from its start to its return: its part of the program
+    total_seconds: float | None = field(default=None, metadata=figure(title="total", unit="s"))
+    # of a call of fit, outside its epochs and their validation: mean
+    around_seconds: float | None = field(
+        default=None, metadata=figure(title="around", unit="s", of="facts", aggregate="median")
+    )
+    # of all epochs of a fit but those that compile: median
+    steady_epoch_seconds: float | None = field(default=None, metadata=figure(of="facts", aggregate="median"))
     threads: int | None = None  # of each of its processes
-    recurrent_kernel: str = ""  # what computed its recurrent layers: fused, scan, loop or unrolled; empty if unknown
+    # what computed its recurrent layers: fused, scan, loop or unrolled; empty if unknown
+    recurrent_kernel: str = field(default="", metadata=figure(title="kernel", left_out=2))
     # more with each epoch, pass or call, where it grows all along: median over the repeats
     memory_growth_mib: float | None = None  # 0: it does not grow
-    tokens_per_second: float | None = None  # that a model wrote, in the steady passes
-    first_token_seconds: float | None = None  # from a batch of texts to the first token behind each: median
+    # that a model wrote, in the steady passes
+    tokens_per_second: float | None = field(default=None, metadata=figure(title="tokens/s", shown=True))
+    # from a batch of texts to the first token behind each: median
+    first_token_seconds: float | None = field(
+        default=None,
+        metadata=figure(title="first token", unit="s", shown=True, of="steady epochs", aggregate="median"),
+    )
     # Of inference with batches of a single sample: percentiles of the steps of all passes but the first.
-    latency_p50_seconds: float | None = None
-    latency_p95_seconds: float | None = None
-    latency_p99_seconds: float | None = None
+    latency_p50_seconds: float | None = field(default=None, metadata=figure(title="p50", unit="ms", shown=True))
+    latency_p95_seconds: float | None = field(default=None, metadata=figure(title="p95", unit="ms", shown=True))
+    latency_p99_seconds: float | None = field(default=None, metadata=figure(title="p99", unit="ms", shown=True))
     # of the call's outputs from those of other backends, in the largest number of an output; None unless all agree
-    outputs_apart: float | None = field(default=None, metadata=column())
+    outputs_apart: float | None = field(default=None, metadata=HIDDEN)
     # of a program's line: how it trains otherwise than on other backends, as what ends a sentence on it
-    trains: tuple[str, ...] = field(default=(), metadata=column())
-    like_line: LikeLine | None = field(default=None, metadata=column())  # that returned the same before it
-    afterwards: str = field(default="", metadata=column())  # what was found out when the program had ended
+    trains: tuple[str, ...] = field(default=(), metadata=HIDDEN)
+    like_line: LikeLine | None = field(default=None, metadata=HIDDEN)  # that returned the same before it
+    afterwards: str = field(default="", metadata=HIDDEN)  # what was found out when the program had ended
     # of predict_on_batch with the samples of a predict in a loop, where it takes much less
-    on_batch_seconds: float | None = field(default=None, metadata=column())
-    score: BesideBest | None = field(default=None, metadata=column())  # where it was trained with several seeds
+    on_batch_seconds: float | None = field(default=None, metadata=HIDDEN)
+    score: BesideBest | None = field(default=None, metadata=HIDDEN)  # where it was trained with several seeds
     # seconds of its second and its last epoch or call, where each takes longer than those before; (): they do not
-    time_growth: tuple[float, ...] | None = field(default=None, metadata=column())
+    time_growth: tuple[float, ...] | None = field(default=None, metadata=HIDDEN)
     # of callback_seconds: in no epoch's time
-    outside_callback_seconds: float | None = field(default=None, metadata=column())
-    first_losses: tuple[float, ...] = field(default=(), metadata=column())  # of a line that trains step by step
-    compiled_again: int = field(default=0, metadata=column())  # by its epochs or calls after the first
+    outside_callback_seconds: float | None = field(default=None, metadata=HIDDEN)
+    first_losses: tuple[float, ...] = field(default=(), metadata=HIDDEN)  # of a line that trains step by step
+    compiled_again: int = field(default=0, metadata=HIDDEN)  # by its epochs or calls after the first
     short_processes: int = 0  # beside its repeats: they only timed some steps
     # of a program's fit, an epoch each: in its callbacks, and to make its batches alone, measured after its end
-    callback_seconds: float | None = None
-    batch_making_seconds: float | None = None
+    callback_seconds: float | None = field(default=None, metadata=figure(title="callbacks", unit="s"))
+    batch_making_seconds: float | None = field(default=None, metadata=figure(title="batches", unit="s"))
     # No columns.
-    ratios: Mapping[str, Ratio] = field(default_factory=dict, metadata=column())  # by kind
+    ratios: Mapping[str, Ratio] = field(default_factory=dict, metadata=HIDDEN)  # by kind
     # of its cells; they follow as columns
-    axes: Mapping[str, Value] = field(default_factory=dict, metadata=column())
-    input: str = field(default="", metadata=column())  # "image", "flat" or "sequence"
-    available_samples: int | None = field(default=None, metadata=column())  # in an epoch of the published setting
-    per_1000_interval: Interval | None = field(default=None, metadata=column())  # of seconds_per_1000_samples
-    steps: int = field(default=0, metadata=column())  # per epoch; 0 if unknown
+    axes: Mapping[str, Value] = field(default_factory=dict, metadata=figure("", of="cell"))
+    input: str = field(default="", metadata=figure("", of="facts"))  # "image", "flat" or "sequence"
+    # in an epoch of the published setting
+    available_samples: int | None = field(default=None, metadata=figure("", of="facts"))
+    per_1000_interval: Interval | None = field(default=None, metadata=HIDDEN)  # of seconds_per_1000_samples
+    steps: int = field(default=0, metadata=HIDDEN)  # per epoch; 0 if unknown
     # A known difference of its backend, if it does not learn like the others.
-    learning_cause: str = field(default="", metadata=column())
-    beside_newer: str = field(default="", metadata=column())  # what must be known of its backend beside newer ones
-    otherwise: Otherwise | None = field(default=None, metadata=column())
-    seeds: int = field(default=0, metadata=column())  # the number of different seeds of the repeats that ended ok
+    learning_cause: str = field(default="", metadata=HIDDEN)
+    # what must be known of its backend beside newer ones
+    beside_newer: str = field(default="", metadata=figure("", of="facts"))
+    otherwise: Otherwise | None = field(default=None, metadata=HIDDEN)
+    seeds: int = field(default=0, metadata=HIDDEN)  # the number of different seeds of the repeats that ended ok
 
     @property
     def work(self) -> Workload:
@@ -242,3 +316,14 @@ class Summary:
     def ranking(self) -> Point:
         """What it has in common with the rows that it is ranked against."""
         return self.key.ranking
+
+
+def figures() -> Mapping[str, Figure]:
+    """What the fields of Summary say of themselves, by name and in order."""
+    return _figures(Summary)
+
+
+@lru_cache
+def _figures(row: type[Summary]) -> Mapping[str, Figure]:
+    told = {one.name: one.metadata.get("figure", Figure()) for one in fields(row)}
+    return {name: one if one.column is not None else replace(one, column=name) for name, one in told.items()}

@@ -13,6 +13,7 @@ from kbench import axes, store
 from kbench.analysis.rows import summarised
 from kbench.analysis.summaries import summarise
 from kbench.axes import AXES, Axis, Point
+from kbench.causes.explained import Explained
 from kbench.comparison import pairing, scaling
 from kbench.comparison.values import About
 from kbench.outputs import one_run
@@ -175,7 +176,7 @@ def test_an_axis_of_ones_own_has_columns_lines_and_files_without_a_change_elsewh
     assert {row_style.label for row_style in row_styles(rows, COLORS).values()} >= {"keras3/jax 4 workers"}
     (lines,) = scaling.within(rows)
     assert lines.axis == own
-    one_run.rebuild(results)
+    one_run.rebuild(Explained(results))
     header, *_ = (run / "summary.csv").read_text().splitlines()
     assert header.split(",")[-1] == "workers"
     assert (run / "plots" / "mnist_cnn-by-workers.png").is_file()

@@ -19,6 +19,7 @@ from fake_bench import EXAMPLE, Bench, events_of
 from fake_runs import PROVENANCE, cell, learning, plan, write_events
 
 from kbench import store
+from kbench.causes.explained import Explained
 from kbench.environments import installers
 from kbench.outputs import one_run
 from kbench.outputs.one_run import file_name
@@ -84,7 +85,7 @@ DRAWN = ("<script>alert(1)</script>", "a\n\n# b", "../../etc/passwd", "*bold* _i
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run in which every name, note and reason is hostile."""
     run = write_run(tmp_path_factory.mktemp("hostile"), HOSTILE)
-    one_run.rebuild(store.read(run), plots=False)
+    one_run.rebuild(Explained(store.read(run)), plots=False)
     return run
 
 
@@ -92,7 +93,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of a few such names, with its plots: to draw all takes ten times as long."""
     run = write_run(tmp_path_factory.mktemp("drawn"), DRAWN)
-    one_run.rebuild(store.read(run))
+    one_run.rebuild(Explained(store.read(run)))
     return run
 
 

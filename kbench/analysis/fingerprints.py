@@ -116,7 +116,18 @@ def _as_described(one: Measured, models: Mapping[tuple[Point, int, bytes], Seque
 
 def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
     """For each cell (by id) that differs from most of those that should do the same work: how; of two, the second."""
+    return compared(measured)[0]
+
+
+def noted(measured: Sequence[Measured]) -> list[Measured]:
+    """The cells with notes on what is declared of their first step and later epochs, or why that was not checked."""
+    return compared(measured)[1]
+
+
+def compared(measured: Sequence[Measured]) -> tuple[dict[str, tuple[str, ...]], list[Measured]]:
+    """(differences, noted), of one comparison."""
     found: dict[str, list[str]] = {}
+    notes = {one.cell.id: first_steps.unchecked(one) for one in measured}
     for group in _groups(measured):
         others = set[str]()  # cells that train on other samples: in whatever order
         for name, aspect in {**_ASPECTS, **_OF_FITS}.items():
@@ -131,31 +142,27 @@ def differences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
         same_batch = [one for one in group if one.cell.id not in others or one.facts.samples_sha256 is None]
         for one, difference in [*_own_weights(group), *_precision(group), *_outputs(same_batch)]:
             found.setdefault(one.cell.id, []).append(difference)
-        for one, difference, _ in _first_steps(group):
+        for one, difference, known in _first_steps(group):
+            notes[one.cell.id] += known
             if difference and one.cell.id not in found:  # other outputs have another step, too
                 found[one.cell.id] = [difference]
         for one, difference in trainings.differences(group, others):
             found.setdefault(one.cell.id, []).append(difference)
         for one, difference in last_steps.differences(group):
             found.setdefault(one.cell.id, [difference])
-        alike = [one for one in _computed_alike(group) if one.cell.id not in found]
-        for one, difference, _ in epoch_losses.differences(alike):
+        for one, note in trainings.waiting(group):
+            notes[one.cell.id] += (note,)
+        comparable = _computed_alike(group)
+        losses = epoch_losses.differences(comparable)
+        for one, _, reason in losses:
+            notes[one.cell.id] += (reason,) if reason else ()
+        alike = [one for one in comparable if one.cell.id not in found]
+        for one, difference, _ in losses if len(alike) == len(comparable) else epoch_losses.differences(alike):
             if difference:
                 found[one.cell.id] = [difference]
-    return {cell: tuple(difference) for cell, difference in found.items()}
-
-
-def noted(measured: Sequence[Measured]) -> list[Measured]:
-    """The cells with notes on what is declared of their first step and later epochs, or why that was not checked."""
-    found = {one.cell.id: first_steps.unchecked(one) for one in measured}
-    for group in _groups(measured):
-        for one, _, notes in _first_steps(group):
-            found[one.cell.id] += notes
-        for one, note in trainings.waiting(group):
-            found[one.cell.id] += (note,)
-        for one, _, known in epoch_losses.differences(_computed_alike(group)):
-            found[one.cell.id] += (known,) if known else ()
-    return [_with_notes(one, found[one.cell.id]) for one in measured]
+    return {cell: tuple(how) for cell, how in found.items()}, [
+        _with_notes(one, notes[one.cell.id]) for one in measured
+    ]
 
 
 def changed_by_arguments(measured: Sequence[Measured]) -> list[Measured]:

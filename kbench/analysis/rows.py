@@ -1,4 +1,4 @@
-"""The rows of a run's tables, from the run as the store gives it back, and which of them are still open.
+"""A run and the rows of its tables, each derived once from what the store gives back, and which are still open.
 
 Racing (Maron & Moore 1994; Birattari et al. 2002): a decided row needs no more of the machine's time.
 """
@@ -8,8 +8,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import is_
+from pathlib import Path
 
-from kbench import axes
+from kbench import axes, store
 from kbench.analysis import (
     afterwards,
     call_outputs,
@@ -30,7 +34,115 @@ from kbench.axes import Point
 from kbench.store.reading import RunRecord, RunResults, objects
 from kbench.store.runs import MACHINES
 from kbench.summary import TO_BASELINE, TO_FASTEST, Summary
-from kbench.values import AS_FAST, BASELINE, FASTEST, NATIVE, NO_DIFFERENCE, NOT_COMPARED, PRECISION, base
+from kbench.values import (
+    AS_FAST,
+    BASELINE,
+    FASTEST,
+    NATIVE,
+    NO_DIFFERENCE,
+    NOT_COMPARED,
+    PRECISION,
+    SCRIPT,
+    Measured,
+    base,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ExampleAnalysis:
+    """What follows from the cells of one example, or of one program: those of two are never compared."""
+
+    record: RunRecord  # of its run
+    baseline: str
+    measured: Sequence[Measured]
+    short: Sequence[Measured]
+
+    @cached_property
+    def lines(self) -> Sequence[Measured]:
+        """Its cells; those of a program by its lines."""
+        return by_line(self.measured)
+
+    @cached_property
+    def rows(self) -> Sequence[Summary]:
+        """Its rows, those of one table fastest first."""
+        run, asked = self.record, self.record.request.get("precision")
+        found = summarise(
+            self.lines,
+            self.baseline or run.baseline,
+            limits(run),
+            intervals.INTERIM_CONFIDENCE if run.adds_processes else intervals.CONFIDENCE,
+            natives(run.backends),
+            self.short,
+            priors(run),
+            asked if isinstance(asked, int | float) else PRECISION,
+        )
+        for noted in (
+            learning.noted,
+            call_outputs.noted,
+            line_outputs.noted,
+            final_scores.noted,
+            afterwards.noted,
+            line_figures.noted,
+        ):
+            found = noted(found, self.lines)
+        return found
+
+    def is_of(self, other: ExampleAnalysis) -> bool:
+        """Whether another one would come to the same: of the same cells, read once, and compared in the same way."""
+        mine, its = (*self.measured, None, *self.short), (*other.measured, None, *other.short)
+        alike = len(mine) == len(its) and all(map(is_, mine, its))
+        return alike and _compared_by(self.record, self.baseline) == _compared_by(other.record, other.baseline)
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """A run and all that follows from its measurements, each thing derived once: when it is first asked for."""
+
+    run: RunResults
+    baseline: str = ""  # the full name of a backend to compare with instead of the plan's own
+    known: Mapping[str, ExampleAnalysis] = field(default_factory=dict)  # of the same run, when it had fewer cells
+
+    @property
+    def folder(self) -> Path:
+        """Of the run."""
+        return self.run.folder
+
+    @cached_property
+    def examples(self) -> Mapping[str, ExampleAnalysis]:
+        """Each example or program by its name, in the plan's order. What is known of its cells is taken over."""
+        cells: dict[str, tuple[list[Measured], list[Measured]]] = {}
+        for one in self.run.measured:
+            cells.setdefault(one.cell.example, ([], []))[0].append(one)
+        for one in self.run.short:
+            cells.setdefault(one.cell.example, ([], []))[1].append(one)
+        made = {name: ExampleAnalysis(self.run, self.baseline, *of) for name, of in cells.items()}
+        return {name: old if (old := self.known.get(name)) and old.is_of(new) else new for name, new in made.items()}
+
+    @cached_property
+    def lines(self) -> Sequence[Measured]:
+        """The cells in the plan's order; those of programs by their lines."""
+        if not self._has_programs:
+            return self.run.measured
+        return [line for example in self.examples.values() for line in example.lines]
+
+    @cached_property
+    def lines_by_epoch(self) -> Sequence[Measured]:
+        """The same, in which a line that fits often is timed by its epochs instead of its calls."""
+        return by_line(self.run.measured, by_call=False) if self._has_programs else self.lines
+
+    @property
+    def _has_programs(self) -> bool:
+        return any(one.facts.task == SCRIPT for one in self.run.measured)
+
+    @cached_property
+    def rows(self) -> Sequence[Summary]:
+        """The rows of the run's tables, compared with the fastest and with the baseline."""
+        return [row for example in self.examples.values() for row in example.rows]
+
+    @cached_property
+    def explained_by(self) -> Mapping[str, Analysis]:
+        """The runs that explain this one, by what was changed."""
+        return {folder.name: Analysis(store.read(folder)) for folder in store.parts(self.run.folder)}
 
 
 def limits(run: RunRecord) -> Limits | None:
@@ -39,22 +151,13 @@ def limits(run: RunRecord) -> Limits | None:
 
 
 def summarised(run: RunResults, baseline: str = "") -> Sequence[Summary]:
-    """The rows of the run's tables, compared with the fastest and with the backend `baseline`, or the plan's own."""
-    confidence = intervals.INTERIM_CONFIDENCE if run.adds_processes else intervals.CONFIDENCE
-    measured = by_line(run.measured)
-    asked = run.request.get("precision")
-    rows = summarise(
-        measured,
-        baseline or run.baseline,
-        limits(run),
-        confidence,
-        natives(run.backends),
-        run.short,
-        priors(run),
-        asked if isinstance(asked, int | float) else PRECISION,
-    )
-    rows = line_outputs.noted(call_outputs.noted(learning.noted(rows, measured), measured), measured)
-    return line_figures.noted(afterwards.noted(final_scores.noted(rows, measured), measured), measured)
+    """The rows of the run's tables alone."""
+    return Analysis(run, baseline).rows
+
+
+def _compared_by(run: RunRecord, baseline: str) -> tuple[object, ...]:
+    """What the rows of its examples depend on, beside their cells."""
+    return baseline, run.baseline, run.request.get("precision"), run.backends, run.provenance
 
 
 def priors(run: RunRecord) -> Priors | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
 from kbench import store
+from kbench.causes.explained import Explained
 from kbench.cluster import addresses, folder, machines, orders
 from kbench.cluster.folder import ClusterRun
 from kbench.cluster.orders import Orders
@@ -153,12 +154,14 @@ def finish(run: Path, wanted: Output) -> int:
     for kind in folder.kinds(run):
         folder.join(run, kind)
     there = [store.read(kind) for kind in store.machines(run)]
+    kinds = several_machines.by_kind(there)
+    rows = several_machines.rows_of(kinds)
     try:
-        rows = several_machines.write(run, there, wanted.plots)
+        several_machines.write(run, kinds, wanted.plots)
     except Refused:  # they can be shown all the same
-        _print_tables(run, there, several_machines.rows_of(there), wanted)
+        _print_tables(run, kinds, rows, wanted)
         raise
-    _print_tables(run, there, rows, wanted)
+    _print_tables(run, kinds, rows, wanted)
     missing = len(record.blocks) * max(1, len(there) * record.spread) - len(folder.finished_blocks(run))
     if missing:
         blocks, command = f"{missing} block{'s' * (missing != 1)}", terminal.resume_command(run)
@@ -167,17 +170,17 @@ def finish(run: Path, wanted: Output) -> int:
     return int(bool(missing) or not all(plan.acceptable(*named, one.measured) for one in there))
 
 
-def _print_tables(run: Path, there: Sequence[store.RunResults], rows: Rows, wanted: Output) -> None:
+def _print_tables(run: Path, kinds: Mapping[str, Explained], rows: Rows, wanted: Output) -> None:
     """Print the tables of each kind of machine; several kinds are also printed side by side."""
     wanted = replace(wanted, files=())
     if wanted.form == "csv":
         terminal.print_text(machines_csv(rows).rstrip())
         return
-    for one, (name, found) in zip(there, rows.items(), strict=True):
-        if wanted.form != "json" and len(there) > 1:
+    for name, one in kinds.items():
+        if wanted.form != "json" and len(kinds) > 1:
             terminal.print_text(f"\n=== {name}")
-        output.print_rows(one, found, wanted)
-    if len(there) > 1 and wanted.form != "json":
+        output.print_rows(one, wanted)
+    if len(kinds) > 1 and wanted.form != "json":
         together = [table(rows)]
         as_text = wanted.form == terminal.TABLE
         terminal.print_text(

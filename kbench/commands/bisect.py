@@ -15,7 +15,7 @@ from kbench import paths
 from kbench.analysis import bisection
 from kbench.analysis.call_sites import is_fit
 from kbench.analysis.ratios import WIDEST
-from kbench.analysis.rows import summarised
+from kbench.causes.explained import Explained
 from kbench.commands import choices
 from kbench.environments import locks
 from kbench.errors import Stopped, UserError
@@ -197,8 +197,9 @@ def _probe(request: Request, results: Path, version: str, by: str, command: str)
         there = measure(request, results, Screen(terminal.QUIET), command=command)
     except Stopped as stopped:
         raise finish.how_to_go_on(stopped) from stopped
-    found = summarised(there)
-    finish.write(there, found, plots=False)
+    analysis = Explained(there)
+    found = analysis.rows
+    finish.write(analysis, plots=False)
     pairs = [(mine, its) for mine in found for its in found if _same_line(mine, its, other, good)]
     for row in (row for row in found if row.status != OK):
         reason = f"{row.backend} ({row.status}): {row.reason}; see {there.folder}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from kbench import exports, store
+from kbench.analysis.rows import Analysis
 from kbench.errors import UserError
 from kbench.parity import reading
 
@@ -12,8 +13,8 @@ from kbench.parity import reading
 def main(options: argparse.Namespace) -> int:
     """Write the run in each format and print the paths. Raises UserError, after what could be written."""
     run = store.find(options.run, options.results, timed=True)
-    read = store.read(run)
-    if reading.is_parity(read):
+    read = Analysis(store.read(run))
+    if reading.is_parity(read.run):
         raise UserError(f"{options.run} is a parity run, which has no epochs: its parity.csv holds all of it.")
     refused = []
     for target in dict.fromkeys(options.to):

@@ -9,7 +9,7 @@ from os import PathLike
 from typing import Any
 
 from kbench import store
-from kbench.analysis.rows import summarised
+from kbench.causes.explained import Explained
 from kbench.cli import words
 from kbench.cli.words import OptionValues
 from kbench.commands import choices
@@ -79,10 +79,10 @@ def run_command(command: str, given: Mapping[str, OptionValues], arguments: Sequ
             print("kbench: interrupted; what was measured is kept.", file=sys.stderr)
         except Stopped as stopped:
             raise finish.how_to_go_on(stopped) from stopped
-        rows = summarised(there)
-        output.export_rows(there, rows, wanted)
-        finish.write(there, rows, wanted.plots)
-        return dataframes.data(there, interrupts.INTERRUPTED_STATUS if interrupted else finish.status(there))
+        analysis = Explained(there)
+        output.export_rows(analysis, wanted)
+        finish.write(analysis, wanted.plots)
+        return dataframes.data(analysis, interrupts.INTERRUPTED_STATUS if interrupted else finish.status(there))
 
 
 def _options(command: str, given: Mapping[str, OptionValues], arguments: Sequence[str]) -> dict[str, Any]:

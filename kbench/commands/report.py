@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kbench import store
-from kbench.analysis.rows import summarised
+from kbench.causes.explained import Explained
 from kbench.cluster import session
 from kbench.commands import choices
 from kbench.commands.parity import finish_parity
@@ -51,14 +51,14 @@ def main(options: argparse.Namespace) -> int:
         finish_parity(measured, wanted)
         return 0
     baseline = _baseline(options.baseline, [measured])
-    rows = summarised(measured, baseline)
+    analysis = Explained(measured, baseline)
     style = _style(options.plot_style, options.plot_size, wanted.plots)
     try:
-        one_run.rebuild(measured, baseline, rows, style, wanted.plots)
+        one_run.rebuild(analysis, style, wanted.plots)
     except Refused:  # the results of somebody else, or on a full disk: they can be shown all the same
-        output.print_rows(measured, rows, wanted)
+        output.print_rows(analysis, wanted)
         raise
-    output.print_rows(measured, rows, wanted)
+    output.print_rows(analysis, wanted)
     output.print_written(measured, wanted)
     return 0
 
@@ -75,7 +75,7 @@ def _together(page: Path, runs: Sequence[RunResults], baseline: str, style: Styl
     """Write one page of all the runs."""
     from kbench.outputs import several_runs
 
-    drawings, missing = several_runs.write_page(page, runs, baseline, style, plots)
+    drawings, missing = several_runs.write_page(page, [Explained(run, baseline) for run in runs], style, plots)
     print(f"{len(runs)} runs on one page: {page}")
     if drawings:
         count = len(drawings) // 2

@@ -6,14 +6,14 @@ import importlib
 import sys
 from pathlib import Path
 
+from kbench.analysis.rows import Analysis
 from kbench.errors import UserError
-from kbench.store import RunResults
 
 # Target -> the package that it takes and kbench does not bring.
 TARGETS = {"parquet": "pyarrow", "json": "", "tensorboard": "tensorboard", "mlflow": "mlflow"}
 
 
-def write(run: RunResults, target: str, out: Path) -> list[str]:
+def write(run: Analysis, target: str, out: Path) -> list[str]:
     """Write the run below the folder `out`; returns paths, or where it was sent. Raises UserError."""
     try:
         if package := TARGETS[target]:

@@ -14,8 +14,7 @@ import pandas as pd
 
 from kbench import paths, store
 from kbench.analysis import machine_stability
-from kbench.analysis.call_sites import by_line
-from kbench.analysis.rows import again, summarised
+from kbench.analysis.rows import Analysis, again, summarised
 from kbench.machine.provenance import describe
 from kbench.summary import Summary
 from kbench.tables import content
@@ -64,16 +63,17 @@ class RunData:
 def load(run: str | PathLike[str] = "latest", results_folder: str | PathLike[str] = "results") -> RunData:
     """The run in the folder `run`, or so named in `results_folder`, or the `latest` there. Raises UserError."""
     folder = store.find(str(run), paths.with_home(str(results_folder)), timed=True)
-    return data(store.read(folder))
+    return data(Analysis(store.read(folder)))
 
 
-def data(read: store.RunResults, status: int | None = None) -> RunData:
+def data(analysis: Analysis, status: int | None = None) -> RunData:
     """A run that has been read, as DataFrames."""
+    read = analysis.run
     return RunData(
         name=read.name,
         folder=read.folder,
-        summary=_frame(summary_columns(summarised(read))),
-        epochs=_frame(epochs_columns(by_line(read.measured))),
+        summary=_frame(summary_columns(analysis.rows)),
+        epochs=_frame(epochs_columns(analysis.lines)),
         cells=_frame(_cells_columns(read.measured)),
         provenance=read.provenance,
         status=status,

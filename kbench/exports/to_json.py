@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from kbench.analysis.rows import Analysis
 from kbench.exports import dataframes
-from kbench.store import RunResults
 from kbench.store.files import replace
 from kbench.text import as_json
 
 
-def write(run: RunResults, out: Path) -> list[str]:
+def write(run: Analysis, out: Path) -> list[str]:
     """Write data.json; returns its path. Raises UserError."""
     data = dataframes.data(run)
     frames = {"summary": data.summary, "cells": data.cells, "epochs": data.epochs}
     record = {
         "schema": 1,
-        "name": run.name,
-        "created": run.created,
-        "provenance": run.provenance,
+        "name": data.name,
+        "created": run.run.created,
+        "provenance": data.provenance,
         # By pandas' own JSON, where unknown values are null.
         **{name: json.loads(frame.to_json(orient="records", double_precision=15)) for name, frame in frames.items()},
     }

@@ -8,24 +8,24 @@ from pathlib import Path
 
 from mlflow.tracking import MlflowClient
 
+from kbench.analysis.rows import Analysis
 from kbench.errors import UserError
-from kbench.store import RunResults
 from kbench.values import OK, Measured
 
 _METRICS = ("seconds", "loss", "accuracy", "val_loss", "val_accuracy")
 _FACTS = ("keras_version", "backend_version", "parameters")
 
 
-def write(run: RunResults, out: Path) -> list[str]:
+def write(run: Analysis, out: Path) -> list[str]:
     """Log every cell to `MLFLOW_TRACKING_URI`, or to a database below `out`; returns where. Raises UserError."""
     uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{(out / 'mlflow.db').absolute()}"
-    name = f"kbench {run.name}"
+    name = f"kbench {run.run.name}"
     try:
         client = MlflowClient(tracking_uri=uri)
         if client.get_experiment_by_name(name) is not None:
             raise UserError(f"{uri} already has an experiment {name!r}: delete it there, or choose another --out.")
         experiment = client.create_experiment(name)
-        for one in run.measured:
+        for one in run.run.measured:
             _log(client, experiment, one)
     except UserError:
         raise

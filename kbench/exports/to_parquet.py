@@ -5,12 +5,12 @@ from __future__ import annotations
 from io import BytesIO
 from pathlib import Path
 
+from kbench.analysis.rows import Analysis
 from kbench.exports import dataframes
-from kbench.store import RunResults
 from kbench.store.files import replace
 
 
-def write(run: RunResults, out: Path) -> list[str]:
+def write(run: Analysis, out: Path) -> list[str]:
     """Write three files; returns their paths. Raises UserError."""
     data = dataframes.data(run)
     made = []

@@ -11,8 +11,8 @@ from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.record_writer import RecordWriter
 
+from kbench.analysis.rows import Analysis
 from kbench.errors import UserError
-from kbench.store import RunResults
 from kbench.values import Measured
 
 # TensorBoard's own file names include the machine's name; results are made to be published.
@@ -20,15 +20,15 @@ _FILE = "events.out.tfevents.0.kbench"
 _METRICS = ("loss", "accuracy", "val_loss", "val_accuracy", "seconds")
 
 
-def write(run: RunResults, out: Path) -> list[str]:
+def write(run: Analysis, out: Path) -> list[str]:
     """Write the event files below `out`; returns the folder for `tensorboard --logdir`. Raises UserError."""
     folder = out / "tensorboard"
     try:
-        started = datetime.fromisoformat(run.created).timestamp()
+        started = datetime.fromisoformat(run.run.created).timestamp()
     except ValueError:
         started = 0.0
     try:
-        for one in run.measured:
+        for one in run.run.measured:
             if one.epochs:
                 _write_cell(one, folder / one.cell.id, started)
     except OSError as error:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from kbench import axes
-from kbench.analysis.call_sites import by_line, program_of
-from kbench.analysis.rows import again, summarised, tuned
+from kbench.analysis.call_sites import program_of
+from kbench.analysis.rows import Analysis, again, tuned
+from kbench.causes.explained import Explained
 from kbench.comparison import published, published_accuracy
 from kbench.comparison.published_accuracy import PublishedAccuracy
 from kbench.comparison.scaling import within
 from kbench.machine.provenance import describe
-from kbench.outputs import causes
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
 from kbench.plots.keras_cost import keras_cost
@@ -46,28 +46,21 @@ PICTURES = tuple(
 )
 
 
-def rebuild(
-    results: RunResults,
-    baseline: str = "",
-    rows: Sequence[Summary] | None = None,
-    style: Style = OWN,
-    plots: bool = True,
-) -> list[Path]:
+def rebuild(analysis: Explained, style: Style = OWN, plots: bool = True) -> list[Path]:
     """Write what is derived from a run's raw files: tables, plots and pages; return their paths.
 
-    The same raw files give the same bytes. `baseline` is the full name of a backend to compare with instead of the
-    plan's; `rows` are its summaries, if known. Without `plots` none are drawn, and earlier ones are kept. Raises
+    The same raw files give the same bytes. Without `plots` none are drawn, and earlier ones are kept. Raises
     UserError where the run cannot be written, or a plot cannot be drawn; nothing is written then.
     """
+    results, rows = analysis.run, analysis.rows
     run = results.folder
-    rows = summarised(results, baseline) if rows is None else rows
-    shown = of_report(results, rows)
-    drawings = _plots(results, rows, style, shown.accuracies) if plots else {}
+    shown = of_report(analysis)
+    drawings = _plots(analysis, style, shown.accuracies) if plots else {}
     pngs = {example: [path for path in found if path.endswith(".png")] for example, found in drawings.items()}
     pngs = pngs if plots else _kept(run, rows)
     files: dict[str, str | bytes] = {
         "summary.csv": summary_csv(rows),
-        "epochs.csv": epochs_csv(by_line(results.measured)),
+        "epochs.csv": epochs_csv(analysis.lines),
         "summary.md": page(shown, pngs, _resumed(results)),
         "summary.tex": latex(rows),
         "report.html": html([shown]),
@@ -87,13 +80,14 @@ def rebuild(
     return [run / name for name in files]
 
 
-def report(runs: Sequence[tuple[RunResults, Sequence[Summary]]]) -> bytes:
-    """report.html of the runs, each with its rows."""
-    return html([of_report(results, summaries) for results, summaries in runs]).encode(errors="backslashreplace")
+def report(runs: Iterable[Explained]) -> bytes:
+    """report.html of the runs."""
+    return html(list(map(of_report, runs))).encode(errors="backslashreplace")
 
 
-def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
+def of_report(analysis: Explained) -> Run:
     """The run as report.html shows it."""
+    results, summaries = analysis.run, analysis.rows
     figures = published.read_or_empty()
     suite = suites.of_request(results.request)
     return Run(
@@ -104,15 +98,15 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
         backends=results.backends,
         examples=results.examples,
         summaries=summaries,
-        measured=by_line(results.measured),
-        remarks=causes.remarks(results, summaries),
+        measured=analysis.lines,
+        remarks=analysis.remarks,
         failures=[one for one in results.measured if one.outcome.status in (FAILED, TIMEOUT)],
         published=published.beside_figures(summaries, figures),
         accuracies=published_accuracy.beside(summaries, results.measured, figures),
         addresses=published.addresses(),
         again=again(results),
         tuned=tuned(results),
-        further=causes.tables(results, summaries),
+        further=analysis.tables,
         suite=suite,
         laid_out=suite_tables.tables(suite, summaries, figures) if suite else (),
     )
@@ -121,15 +115,13 @@ def of_report(results: RunResults, summaries: Sequence[Summary]) -> Run:
 Drawings = dict[str, dict[str, bytes]]  # per example, and under "" for the whole run: bytes by path below the run
 
 
-def _plots(
-    results: RunResults, summaries: Sequence[Summary], style: Style, accuracies: Sequence[PublishedAccuracy]
-) -> Drawings:
+def _plots(analysis: Analysis, style: Style, accuracies: Sequence[PublishedAccuracy]) -> Drawings:
     """The run's plots. Raises UserError where the user's style cannot be drawn."""
-    summaries = [row for row in summaries if row.work.compared]
+    results, style = analysis.run, signed(style, [analysis])
+    summaries = [row for row in analysis.rows if row.work.compared]
     chosen = row_styles(summaries, colors([results]))
-    style = signed(style, [(results, summaries)])
     cells: dict[tuple[str, object], list[Measured]] = {}
-    for one in by_line(results.measured):
+    for one in analysis.lines:
         cells.setdefault(of_table(one.cell), []).append(one)
     whole = _named("overview", overview({"": summaries}, chosen, style))
     whole |= _named("performance-profile", performance_profile(summaries, chosen, style))
@@ -164,11 +156,11 @@ def _kept(run: Path, rows: Sequence[Summary]) -> dict[str, list[str]]:
     }
 
 
-def signed(style: Style, runs: Sequence[tuple[RunResults, Sequence[Summary]]]) -> Style:
+def signed(style: Style, runs: Sequence[Analysis]) -> Style:
     """The style whose plots name machine, profile, device and date of the runs."""
-    rows = [row for _, summaries in runs for row in summaries]
-    machines = [describe(results.provenance) for results, _ in runs]
-    return dataclasses.replace(style, caption=caption(machines, rows, [results.created for results, _ in runs]))
+    rows = [row for one in runs for row in one.rows]
+    machines = [describe(one.run.provenance) for one in runs]
+    return dataclasses.replace(style, caption=caption(machines, rows, [one.run.created for one in runs]))
 
 
 def _resumed(results: RunResults) -> list[str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from kbench import store
-from kbench.analysis.rows import open_rows, summarised
+from kbench.analysis.rows import open_rows
+from kbench.causes.explained import Explained
 from kbench.errors import Interrupted, Refused, Stopped, UserError
 from kbench.planning import plan
 from kbench.planning import request as requests
@@ -17,7 +18,6 @@ from kbench.screen.output import Output
 from kbench.session import interrupts
 from kbench.session.events import OnEvent
 from kbench.store import RunResults
-from kbench.summary import Summary
 
 
 def measure_and_finish(measure: Callable[[OnEvent], RunResults], screen: Screen, wanted: Output) -> int:
@@ -43,18 +43,17 @@ def how_to_go_on(stopped: Stopped) -> UserError:
 
 def finish(there: RunResults, wanted: Output, instead: str = "") -> int:
     """Print and write the tables, and how to continue, or a sentence `instead`; returns the exit status."""
-    precision = there.request.get("precision")
-    rows = summarised(there)
+    precision, analysis = there.request.get("precision"), Explained(there)
     try:
-        output.print_rows(there, rows, wanted)  # first: to draw takes seconds
+        output.print_rows(analysis, wanted)  # first: to draw takes seconds
         sys.stdout.flush()
     finally:  # whoever reads that may have gone
-        write(there, rows, wanted.plots)
+        write(analysis, wanted.plots)
     output.print_written(there, wanted)
     if instead:
         terminal.print_sentence(instead, wanted.beside)
     elif precision:  # else nothing is repeated, and what could not be compared says so and why
-        terminal.print_open(there, open_rows(rows, precision), precision, wanted.beside)
+        terminal.print_open(there, open_rows(analysis.rows, precision), precision, wanted.beside)
     terminal.print_how_to_resume(there, wanted.beside)
     return status(there)
 
@@ -65,15 +64,15 @@ def status(there: RunResults) -> int:
     return 0 if plan.acceptable(asked.named_backends, asked.named_examples, there.measured) else 1
 
 
-def write(there: RunResults, rows: Sequence[Summary], plots: bool) -> None:
+def write(analysis: Explained, plots: bool) -> None:
     """Write what is derived from a run. Raises UserError."""
     from kbench.outputs import one_run  # not above: pandas and matplotlib take a second to load
 
     try:
-        one_run.rebuild(there, rows=rows, plots=plots)
+        one_run.rebuild(analysis, plots=plots)
     except Refused as error:
-        terminal.print_how_to_resume(there, sys.stderr)
-        command = terminal.report_command(there.folder)
+        terminal.print_how_to_resume(analysis.run, sys.stderr)
+        command = terminal.report_command(analysis.folder)
         raise UserError(
             f"{str(error).rstrip('.')}; once that is fixed, `{command}` writes what is missing."
         ) from error

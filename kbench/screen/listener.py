@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 from typing import TextIO
 
 from kbench import store
-from kbench.analysis.call_sites import program_of
-from kbench.analysis.rows import summarised
-from kbench.errors import UserError
+from kbench.analysis.rows import Analysis
 from kbench.screen import terminal
 from kbench.screen.progress import Live, Progress
 from kbench.screen.terminal import QUIET, print_note
@@ -54,8 +51,8 @@ class Screen:
                 print_note(f"Measuring {example} again on {', '.join(backends)}: not yet clear which is faster.")
             case events.Explaining(text) if not self._quiet:
                 print_note(text)
-            case events.ExampleEnded(run, example) if not self._quiet:
-                _print_example(run, example, self._detail == terminal.VERBOSE)
+            case events.ExampleEnded(analysis, example) if not self._quiet:
+                _print_example(analysis, example, self._detail == terminal.VERBOSE)
             case _:
                 self._environment(event)
                 self._cell(event)
@@ -101,10 +98,8 @@ class Screen:
                 self._progress = None
 
 
-def _print_example(run: Path, example: str, tables: bool) -> None:
+def _print_example(analysis: Analysis, example: str, tables: bool) -> None:
     """Print an example's result while others still run."""
-    with contextlib.suppress(UserError):  # the run continues; the error is reported at its end
-        there = store.read(run)
-        rows = [row for row in summarised(there) if program_of(row.example) == example]
-        if tables or not answers.not_compared(rows):  # that may be known when further processes have run
-            terminal.print_example(rows, terminal.repeat_command(there, rows), tables)
+    rows = analysis.examples[example].rows
+    if tables or not answers.not_compared(rows):  # that may be known when further processes have run
+        terminal.print_example(rows, terminal.repeat_command(analysis.run, rows), tables)

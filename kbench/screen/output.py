@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TextIO
 
 from kbench import store
+from kbench.causes.explained import Explained
 from kbench.comparison import published
 from kbench.machine.provenance import describe
-from kbench.outputs import causes, compared_lines
 from kbench.screen import terminal
 from kbench.screen.colors import painter
 from kbench.screen.terminal import TABLE, USUAL, VERBOSE
@@ -61,18 +61,17 @@ def print_written(run: store.RunResults, wanted: Output) -> None:
     terminal.print_folder(run.folder, what, start, wanted.beside)
 
 
-def print_rows(run: store.RunResults, rows: Sequence[Summary], wanted: Output) -> None:
+def print_rows(analysis: Explained, wanted: Output) -> None:
     """Print the rows of a run in one of the formats, with remarks on the whole run; export them."""
-    remarks = causes.remarks(run, rows)
+    run, rows, remarks = analysis.run, analysis.rows, analysis.remarks
     if wanted.form != TABLE:
-        terminal.print_text(_as(wanted.form, run, rows, wanted.shown))
+        terminal.print_text(_as(wanted.form, analysis, wanted.shown))
         if wanted.form == "csv":  # which holds one table
             for remark in remarks:
                 print(remark, file=sys.stderr)
     else:
         width, ordered = terminal.width(), columns.in_order(rows, wanted.shown)
-        asked = compared_lines.sentences(run)  # what the user asked for comes first
-        for sentence in asked:
+        for sentence in analysis.asked:  # what the user asked for comes first
             print(f"\n{at_blanks(sentence, width)}")
         print()
         again = terminal.repeat_command(run, rows)
@@ -85,12 +84,12 @@ def print_rows(run: store.RunResults, rows: Sequence[Summary], wanted: Output) -
                     [*(at_blanks(one, width) for one in above), text.text(ordered, width, again, wanted.shown)]
                 )
             )
-            for one in _further(run, rows, measured_only=True):
+            for one in _further(analysis, measured_only=True):
                 terminal.print_text("\n" + text.together([one], width, "in summary.md"))
         for remark in remarks:
-            if remark not in asked:
+            if remark not in analysis.asked:
                 print(f"\n{at_blanks(remark, width)}")
-    export_rows(run, rows, wanted)
+    export_rows(analysis, wanted)
 
 
 def _is_short(run: store.RunResults, rows: Sequence[Summary], wanted: Output) -> bool:
@@ -99,18 +98,19 @@ def _is_short(run: store.RunResults, rows: Sequence[Summary], wanted: Output) ->
     return at_a_glance.is_enough(rows) and not (suite or wanted.shown.columns or wanted.detail == VERBOSE)
 
 
-def export_rows(run: store.RunResults, rows: Sequence[Summary], wanted: Output) -> None:
+def export_rows(analysis: Explained, wanted: Output) -> None:
     """Write the rows into the files that the user asked for. Raises UserError."""
-    export(wanted.files, lambda form: _as(form, run, rows, wanted.shown))
+    export(wanted.files, lambda form: _as(form, analysis, wanted.shown))
 
 
-def _as(form: str, run: store.RunResults, rows: Sequence[Summary], shown: Shown) -> str:
+def _as(form: str, analysis: Explained, shown: Shown) -> str:
     """The rows as Markdown, CSV or JSON."""
-    rows, machine, remarks = columns.in_order(rows, shown), describe(run.provenance), causes.remarks(run, rows)
+    run, remarks = analysis.run, analysis.remarks
+    rows, machine = columns.in_order(analysis.rows, shown), describe(run.provenance)
     if form == "markdown":
         notes = [f"**Note:** {markdown.escape(one)}" for one in remarks]
         tables = [markdown.markdown(rows, terminal.repeat_command(run, rows), shown)]
-        tables += [markdown.together([one]) for one in _further(run, rows)]
+        tables += [markdown.together([one]) for one in _further(analysis)]
         return "\n\n".join([*notes, *tables, f"Machine: {markdown.escape(machine)}."])
     if form == "csv":
         return csv.summary_csv(rows, shown.columns).rstrip()
@@ -118,9 +118,10 @@ def _as(form: str, run: store.RunResults, rows: Sequence[Summary], shown: Shown)
     return as_json({"schema": 1, **about, "rows": csv.summary_records(rows, shown.columns)})
 
 
-def _further(run: store.RunResults, rows: Sequence[Summary], measured_only: bool = False) -> list[Table]:
+def _further(analysis: Explained, measured_only: bool = False) -> list[Table]:
     """Tables below those of the examples: epochs of what was interrupted, what Keras costs, a suite's, and causes."""
+    run, rows = analysis.run, analysis.rows
     further = [one for one in (interrupted.table(run.measured), keras_cost.table(rows)) if one]
     if suite := suites.of_request(run.request):
         further += suite_tables.tables(suite, rows, published.read_or_empty(), measured_only=measured_only)
-    return [*further, *causes.tables(run, rows)]
+    return [*further, *analysis.tables]

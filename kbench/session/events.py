@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from kbench.analysis.rows import Analysis
 from kbench.cells.runner import EpochProgress
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
@@ -122,7 +123,7 @@ class CellEnded:
 class ExampleEnded:
     """All cells of an example have ended, and others follow."""
 
-    run: Path
+    analysis: Analysis  # of the run as it is now
     example: str
 
 

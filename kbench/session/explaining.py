@@ -26,11 +26,16 @@ _TOLD = {"layers": "what each layer costs", "trace": "traces of some steps"}
 TRACE = "trace.json.gz"  # as kbench_guest.drivers.tracing names it
 
 
-def explain(the_plan: Plan, here: RunPaths, run_cells: Callable[[Plan, RunPaths], object], on_event: OnEvent) -> None:
+def explain(
+    the_plan: Plan,
+    here: RunPaths,
+    measured: Sequence[Measured],
+    run_cells: Callable[[Plan, RunPaths], object],
+    on_event: OnEvent,
+) -> None:
     """Measure variants of the cells that ended ok, each as a run in the run's folder. Raises as that does."""
     script = the_plan.request.script
     assert script is not None
-    measured = store.read(here.run).measured
     first = _first(the_plan, measured)
     if not first:
         return
@@ -70,6 +75,7 @@ def explain(the_plan: Plan, here: RunPaths, run_cells: Callable[[Plan, RunPaths]
 def look_inside(
     the_plan: Plan,
     here: RunPaths,
+    measured: Sequence[Measured],
     run_cells: Callable[[Plan, RunPaths], object],
     on_event: OnEvent,
     *,
@@ -77,7 +83,6 @@ def look_inside(
     trace: bool,
 ) -> None:
     """Time the parts of a training step of each cell that ended ok, or trace some of its steps, or both."""
-    measured = store.read(here.run).measured
     trained = [task for task in _first(the_plan, measured) if task.task in ("train", SCRIPT) and task.kind != NATIVE]
     if not trained:
         on_event(Explaining("No step to explain: no cell that trains a Keras model ended ok."))

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from kbench import paths
 from kbench.analysis import machine_stability, spreads
-from kbench.analysis.call_sites import by_line
 from kbench.analysis.row_times import observed
+from kbench.analysis.rows import Analysis
 from kbench.analysis.spreads import Priors, Processes
 from kbench.planning.plan import Plan
-from kbench.store import RunResults
 from kbench.values import base
 
 MOST_ROWS = 1000  # of the user's own that are kept, the newest
@@ -24,10 +23,11 @@ def priors(the_plan: Plan) -> Priors:
     return {name: one for name, one in spreads.fit([*spreads.read(), *_own()]).items() if name[0] in names}
 
 
-def keep(run: RunResults) -> None:
+def keep(analysis: Analysis) -> None:
     """Add what the run shows to the user's own; nothing of a busy machine, or if the cache cannot be written."""
+    run = analysis.run
     source = f"{run.name} {run.created}"
-    rows = observed(by_line(run.measured), run.short, source)
+    rows = observed(analysis.lines, run.short, source)
     if not rows or machine_stability.is_busy(run.measured, run.provenance):
         return
     with contextlib.suppress(OSError):

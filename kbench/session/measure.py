@@ -14,6 +14,7 @@ from pathlib import Path
 
 from kbench import axes, paths, store
 from kbench.analysis import spreads
+from kbench.analysis.growing import GrowingRun
 from kbench.cells import compiling, launcher, orphans, runner, workdir
 from kbench.cells.runner import Listener
 from kbench.cells.spec import RunPaths
@@ -123,33 +124,39 @@ def measure_cells(
     """Run the cells of `to_run`, and repeats where rows of the whole plan are undecided. Raises as `measure` does."""
     with interrupts.ended_as_interrupted():
         try:
-            the_plan = _measure_cells(the_plan, to_run, here, gpus, on_event)
-            further = partial(run_cells, on_event=on_event)
+            run = GrowingRun(here.run)
+            the_plan = _measure_cells(the_plan, to_run, here, run, on_event)
+            there, further = run.now().run, partial(run_cells, on_event=on_event)
             if explain and the_plan.request.script:
-                explaining.explain(the_plan, here, further, on_event)
+                explaining.explain(the_plan, here, there.measured, further, on_event)
             if explain or trace:
-                explaining.look_inside(the_plan, here, further, on_event, layers=explain, trace=trace)
-            store.record_end(here.run, record.at_end(the_plan, gpus, store.read_record(here.run).provenance))
-            measured = store.read(here.run)
-            known_spreads.keep(measured)
-            return measured
+                explaining.look_inside(the_plan, here, there.measured, further, on_event, layers=explain, trace=trace)
+            store.record_end(here.run, record.at_end(the_plan, gpus, there.provenance))
+            analysis = run.now()
+            known_spreads.keep(analysis)
+            return analysis.run
         except KeyboardInterrupt:
             raise Interrupted(here.run) from None
         except UserError as error:
             raise Stopped(str(error), here.run) from error
 
 
-def _measure_cells(the_plan: Plan, to_run: Plan, here: RunPaths, gpus: Sequence[Device], on_event: OnEvent) -> Plan:
+def _measure_cells(the_plan: Plan, to_run: Plan, here: RunPaths, run: GrowingRun, on_event: OnEvent) -> Plan:
     """Do so; returns the plan with its repeats."""
-    spent, began = racing.spent(store.read(here.run)), time.monotonic()
+    spent, began = racing.spent(run.now().run), time.monotonic()
     budget = the_plan.request.budget if the_plan.request.precision else None
     until = None if budget is None else began + budget - spent
     untold = [task.example for task in to_run.tasks][-1:]
 
+    def tell(example: str) -> None:
+        """That all cells of the example have ended."""
+        with contextlib.suppress(UserError):  # the run continues; the error is reported at its end
+            on_event(events.ExampleEnded(run.now(), example))
+
     def add(the_plan: Plan, tasks: list[CellTask]) -> None:
         """Measure further tasks of the plan, all of one place."""
         if untold:  # what is known is told meanwhile
-            on_event(events.ExampleEnded(here.run, untold.pop()))
+            tell(untold.pop())
         store.update(here.run, **record.of_plan(the_plan, here))
         what = axes.titled(tasks[0].example, tasks[0].axes)
         on_event(events.Repeating(what, tuple(dict.fromkeys(task.backend for task in tasks))))
@@ -165,12 +172,12 @@ def _measure_cells(the_plan: Plan, to_run: Plan, here: RunPaths, gpus: Sequence[
 
     with _compiled_code(here.run) as folder, _trained_weights(here.run, the_plan) as weights:
         caching = replace(here, compiled=folder, trained=weights)
-        compiled = run_cells(to_run, caching, on_event, until, tell_examples=True, further=short_ones)
+        compiled = run_cells(to_run, caching, on_event, until, tell, short_ones)
         for group in further.without(the_plan):  # as in a run that was stopped before them
             if more := short_ones(group):
                 run_cells(replace(the_plan, tasks=tuple(more)), caching, on_event, until)
         clock = racing.Clock(spent, lambda: time.monotonic() - began, compiled)
-        return racing.repeat_until_decided(the_plan, here.run, add, clock, {task.id for task in to_run.tasks})
+        return racing.repeat_until_decided(the_plan, run, add, clock, {task.id for task in to_run.tasks})
 
 
 @contextlib.contextmanager
@@ -204,33 +211,37 @@ def run_cells(
     here: RunPaths,
     on_event: OnEvent,
     until: float | None = None,
-    tell_examples: bool = False,
+    tell: Callable[[str], None] | None = None,
     further: Callable[[Sequence[CellTask]], Sequence[CellTask]] = lambda tasks: (),
 ) -> float:
     """Run the cells and record them in the run's folder. See `runner.run`.
 
-    Returns the seconds that were spent on compiling first. `tell_examples`: tell when an example has ended, except
-    the last. `until`: when, on the clock, no repeat is begun any more. `further`: see `runner.run`. Raises UserError
+    Returns the seconds that were spent on compiling first. `tell` is called when an example has ended, except the
+    last. `until`: when, on the clock, no repeat is begun any more. `further`: see `runner.run`. Raises UserError
     if results cannot be written; earlier measurements are kept.
     """
     mark = orphans.mark(here.run)
     start = partial(launcher.launch, mark=mark)
     open_cells = Counter(task.example for task in the_plan.tasks)
 
+    def example_ended(example: str) -> None:
+        if tell and not open_cells[example] and open_cells.total():
+            tell(example)
+
     def more(tasks: Sequence[CellTask]) -> Sequence[CellTask]:
         found = further(tasks)
         open_cells.update(task.example for task in found)
         if found:
             on_event(events.CellsAdded(tuple(found)))
-        elif tell_examples and not open_cells[tasks[0].example] and open_cells.total():
-            on_event(events.ExampleEnded(here.run, tasks[0].example))
+        else:
+            example_ended(tasks[0].example)
         return found
 
     def ended(task: CellTask, outcome: Outcome) -> None:
         on_event(events.CellEnded(here.run, task, outcome))
         open_cells[task.example] -= 1
-        if task.timing and tell_examples and not open_cells[task.example] and open_cells.total():
-            on_event(events.ExampleEnded(here.run, task.example))
+        if task.timing:
+            example_ended(task.example)
 
     listener = Listener(
         started=lambda task: on_event(events.CellStarted(task)),

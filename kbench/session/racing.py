@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from kbench import axes, store
+from kbench import axes
 from kbench.analysis import intervals
 from kbench.analysis.call_sites import program_of
+from kbench.analysis.growing import GrowingRun
 from kbench.analysis.machine_stability import disturbed_turns
-from kbench.analysis.rows import open_rows, summarised
+from kbench.analysis.rows import Analysis, open_rows
 from kbench.analysis.settling import MOST_PROCESSES, processes_to_settle
 from kbench.axes import Point, RowKey
 from kbench.planning.plan import Plan
@@ -36,7 +36,7 @@ class Clock:
 
 def repeat_until_decided(
     the_plan: Plan,
-    run: Path,
+    run: GrowingRun,
     measure: Callable[[Plan, list[CellTask]], None],
     clock: Clock,
     fresh: Collection[str] = (),
@@ -47,13 +47,13 @@ def repeat_until_decided(
     """
     now = set(fresh)
     while the_plan.request.precision and the_plan.request.budget:
-        there = store.read(run)
+        analysis = run.now()
         elapsed = clock.elapsed()
         left = the_plan.request.budget - elapsed - clock.before
         # Starting processes and waiting takes its time beside the cells' own.
-        measured = spent(there) - clock.before
+        measured = spent(analysis.run) - clock.before
         pace = (elapsed - clock.compiling) / measured if measured > 0 else 1.0
-        seconds, tasks = cheapest(the_plan, there, now)
+        seconds, tasks = cheapest(the_plan, analysis, now)
         if not tasks or seconds * pace > left:
             break
         now |= {task.id for task in tasks}
@@ -62,11 +62,12 @@ def repeat_until_decided(
     return the_plan
 
 
-def cheapest(the_plan: Plan, there: RunResults, fresh: Collection[str] = ()) -> tuple[float, list[CellTask]]:
+def cheapest(the_plan: Plan, analysis: Analysis, fresh: Collection[str] = ()) -> tuple[float, list[CellTask]]:
     """The seconds and the tasks of the next processes: of the example whose first open row is expected to be settled
     soonest. None if there is none, as where no number of processes that kbench would start could settle a row.
     """
-    still_open = open_rows(summarised(there), the_plan.request.precision or math.inf)
+    there = analysis.run
+    still_open = open_rows(analysis.rows, the_plan.request.precision or math.inf)
     found = []
     for ranking, rows in still_open.items():
         tasks = [] if disturbed(there, ranking, fresh) else _next(the_plan, there, rows)
@@ -86,9 +87,9 @@ def _places(there: RunResults, row: Summary) -> list[tuple[int, int]]:
     return [one.cell.place for one in (*there.measured, *there.short) if one.cell.key == key]
 
 
-def too_little(the_plan: Plan, there: RunResults, seconds: float) -> str:
+def too_little(the_plan: Plan, analysis: Analysis, seconds: float) -> str:
     """Why a finished run is left as it is by so many seconds more; empty if they are enough for a repeat."""
-    needed, tasks = cheapest(the_plan, there)
+    needed, tasks = cheapest(the_plan, analysis)
     if tasks and needed <= seconds:
         return ""
     if tasks:
@@ -97,7 +98,7 @@ def too_little(the_plan: Plan, there: RunResults, seconds: float) -> str:
             f"Nothing was measured: {seconds:,.0f} s were too few. Measuring {tasks[0].example} again on {backends} "
             f"takes about {math.ceil(needed):,} s."
         )
-    if open_rows(summarised(there), the_plan.request.precision or math.inf):
+    if open_rows(analysis.rows, the_plan.request.precision or math.inf):
         return (
             "Nothing was measured: no number of processes that kbench would start is expected to settle what is open."
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kbench import paths, store
+from kbench.analysis.rows import Analysis
 from kbench.cells import orphans
 from kbench.errors import UserError
 from kbench.machine import devices, provenance
@@ -105,7 +106,7 @@ def _go_on(
     differences += [LEFT] if left else []
     counts = len(missing), len(the_plan.tasks)
     on_event(events.RunResumed(there.folder, there.name, *counts, tuple(changed), tuple(differences)))
-    too_little = "" if budget is None else racing.too_little(the_plan, there, budget)
+    too_little = "" if budget is None else racing.too_little(the_plan, Analysis(there), budget)
     if not missing and (budget is None or too_little):
         on_event(events.NothingMeasured(too_little))
         return there

@@ -10,6 +10,7 @@ from kbench.store.finding import by_time as by_time
 from kbench.store.finding import find as find
 from kbench.store.finding import latest as latest
 from kbench.store.finding import names as names
+from kbench.store.reading import ReadCells as ReadCells
 from kbench.store.reading import RunRecord as RunRecord
 from kbench.store.reading import RunResults as RunResults
 from kbench.store.reading import measured_of as measured_of

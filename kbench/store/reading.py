@@ -67,9 +67,16 @@ class RunResults(RunRecord):
     short: tuple[Measured, ...] = ()  # processes that only timed some steps
 
 
-def read(run: Path) -> RunResults:
-    """The run in that folder; a damaged cell is interrupted, with what can be read of it. Raises UserError."""
-    return measured_of(read_record(run))
+# By a cell's id: what its files were when they were read, and what came of them.
+ReadCells = dict[str, tuple[object, Measured]]
+
+
+def read(run: Path, known: ReadCells | None = None) -> RunResults:
+    """The run in that folder; a damaged cell is interrupted, with what can be read of it. Raises UserError.
+
+    `known`: its cells as they were read before, to which those of now are added: only new and changed files are read.
+    """
+    return measured_of(read_record(run), known)
 
 
 def read_record(run: Path) -> RunRecord:
@@ -110,18 +117,33 @@ def read_record(run: Path) -> RunRecord:
     )
 
 
-def measured_of(record: RunRecord) -> RunResults:
-    """The run with the reports of its guests."""
-    measured, short = (
-        tuple(
-            _measured(
-                record.folder, cell, record.examples.get(cell.example, {}), record.backends.get(cell.backend, {})
-            )
-            for cell in cells
-        )
-        for cells in (record.cells, record.short_cells)
+def measured_of(record: RunRecord, known: ReadCells | None = None) -> RunResults:
+    """The run with the reports of its guests. `known`: see `read`."""
+    known = {} if known is None else known
+    examples, backends = record.examples, record.backends
+
+    def measured(cell: Cell) -> Measured:
+        about = examples.get(cell.example, {}), backends.get(cell.backend, {})
+        now = cell, about, _written(cell_folder(record.folder, cell))
+        if cell.id not in known or known[cell.id][0] != now:
+            known[cell.id] = now, _measured(record.folder, cell, *about)
+        return known[cell.id][1]
+
+    return RunResults(
+        **vars(record), measured=tuple(map(measured, record.cells)), short=tuple(map(measured, record.short_cells))
     )
-    return RunResults(**vars(record), measured=measured, short=short)
+
+
+def _written(folder: CellFolder) -> list[tuple[int, ...]]:
+    """What is another one if any of a cell's files is."""
+    found: list[tuple[int, ...]] = []
+    for path in (folder.spec, folder.events, folder.log, folder.outcome):
+        try:
+            about = path.stat()
+            found.append((about.st_ino, about.st_size, about.st_mtime_ns))
+        except OSError:
+            found.append(())
+    return found
 
 
 def spec(run: Path, cell: Cell) -> Mapping[str, Any]:

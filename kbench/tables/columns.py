@@ -9,51 +9,15 @@ from typing import Any
 
 from kbench.axes import AXES
 from kbench.errors import UserError
-from kbench.summary import Summary
+from kbench.summary import Summary, figures
 from kbench.tables.csv import summary_columns
 from kbench.text import MISSING, meant, plain, significant
 
 # Heading of a table -> column of summary.csv.
 HEADINGS = {
-    "channels": "image_data_format",
-    "recurrent": "form",
-    "kernel": "recurrent_kernel",
-    "s/epoch": "epoch_seconds",
-    "s/call": "epoch_seconds",
-    "s/step": "epoch_seconds",
-    "seconds": "epoch_seconds",
-    "s/1,000 images": "seconds_per_1000_images",
-    "s/1,000 samples": "seconds_per_1000_images",
-    "times slower": "relative_to_fastest",
-    "x baseline": "relative_to_baseline",
-    "x default": "relative_to_default",
-    "x native": "relative_to_native",
-    "first epoch (s)": "first_epoch_seconds",
-    "first call (s)": "first_epoch_seconds",
-    "first step (s)": "first_epoch_seconds",
-    "cold pass (s)": "first_epoch_seconds",
-    "samples/s": "samples_per_second",
-    "images/s": "samples_per_second",
-    "tokens/s": "tokens_per_second",
-    "first token (s)": "first_token_seconds",
-    "p50 (ms)": "latency_p50_seconds",
-    "p95 (ms)": "latency_p95_seconds",
-    "p99 (ms)": "latency_p99_seconds",
-    "% of limit": "percent_of_limit",
-    "val. accuracy": "final_val_accuracy",
-    "val. loss": "final_val_loss",
-    "loss": "final_loss",
-    "accuracy": "final_accuracy",
+    **{heading: one.column or "" for one in figures().values() for heading in one.headings},
     "import (s)": "import_seconds",
-    "memory (MiB)": "peak_memory_mib",
-    "compile (s)": "compile_seconds",
-    "around (s)": "around_seconds",
-    "validation (s)": "evaluation_seconds",
-    "callbacks (s)": "callback_seconds",
-    "batches (s)": "batch_making_seconds",
-    "total (s)": "total_seconds",
     **{axis.title: axis.name for axis in AXES if axis.number},
-    "device": "device",
 }
 
 

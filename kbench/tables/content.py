@@ -10,7 +10,7 @@ from itertools import groupby
 from kbench import axes
 from kbench.analysis.call_sites import is_fit
 from kbench.axes import Axis
-from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, Summary
+from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, Summary, figures
 from kbench.tables import data, notes, of_script
 from kbench.tables.answers import answer
 from kbench.tables.columns import ALL, Shown, chosen, texts
@@ -27,10 +27,12 @@ _KERNELS = (
     "unrolled (all in one graph)."
 )
 # What a narrow page leaves out first. A verdict is never left out.
-_OPTIONAL = (
-    "recurrent", "kernel", "% of limit", "samples/s", "images/s", "first epoch (s)", "first call (s)",
-    "cold pass (s)", "x default", "x native",
-)  # fmt: skip
+_OPTIONAL = [
+    heading
+    for one in sorted(figures().values(), key=lambda one: one.left_out)
+    for heading in one.headings
+    if one.left_out
+]
 
 
 @dataclass(frozen=True)
@@ -153,12 +155,9 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     columns[work.column.replace("samples", unit)] = lambda row: with_half(row.shown_seconds, row.shown_interval)
     columns |= _comparison(rows)
     columns["cold pass (s)" if infers else "first epoch (s)"] = lambda row: significant(row.first_epoch_seconds)
-    if any(row.tokens_per_second is not None for row in rows):
-        columns["tokens/s"] = lambda row: significant(row.tokens_per_second)
-        columns["first token (s)"] = lambda row: significant(row.first_token_seconds)
-    else:
+    if all(row.tokens_per_second is None for row in rows):
         columns[f"{unit}/s" if infers else "samples/s"] = lambda row: significant(row.samples_per_second)
-    columns |= _latency(rows)
+    columns |= _shown_figures(rows)
     if any(axis.number for axis in _varying(rows)) and any(row.memory_mib for row in rows):
         columns["memory (MiB)"] = lambda row: significant(row.memory_mib)
     if any(row.memory_growth_mib for row in rows):
@@ -170,21 +169,18 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     return columns | _scores(rows) | _target_columns(rows)
 
 
-def _latency(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
-    """How long a single sample takes, where rows predict one at a time."""
-    shown: dict[str, Callable[[Summary], float | None]] = {
-        "p50 (ms)": lambda row: row.latency_p50_seconds,
-        "p95 (ms)": lambda row: row.latency_p95_seconds,
-        "p99 (ms)": lambda row: row.latency_p99_seconds,
+def _shown_figures(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
+    """The figures that say of themselves that they are shown, where a row has them."""
+    return {
+        one.headings[0]: partial(_figure, name, 1000 if one.unit == "ms" else 1)
+        for name, one in figures().items()
+        if one.shown and any(getattr(row, name) is not None for row in rows)
     }
-    if all(row.latency_p50_seconds is None for row in rows):
-        return {}
-    return {title: partial(_milliseconds, value) for title, value in shown.items()}
 
 
-def _milliseconds(value: Callable[[Summary], float | None], row: Summary) -> str:
-    seconds = value(row)
-    return MISSING if seconds is None else significant(1000 * seconds)
+def _figure(name: str, times: int, row: Summary) -> str:
+    value = getattr(row, name)
+    return MISSING if value is None else significant(times * value)
 
 
 def _varying(rows: Sequence[Summary]) -> list[Axis]:

@@ -6,10 +6,9 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import Field, fields
 from typing import Any
 
-from kbench.summary import Summary, column
+from kbench.summary import Figure, Summary, figures
 from kbench.text import no_formula
 from kbench.values import Measured
 
@@ -23,14 +22,12 @@ _OF_EPOCH = (*EPOCHS_COLUMNS[5:], "evaluation_seconds", "teardown_seconds", "res
 _PHASES = ("import", "data", "build", "first_step")
 
 
-def _columns(one: Field[object], summaries: Sequence[Summary]) -> dict[str, list[Any]]:
+def _columns(field: str, told: Figure, summaries: Sequence[Summary]) -> dict[str, list[Any]]:
     """The columns of a summary's field, by name."""
-    values = [getattr(row, one.name) for row in summaries]
-    told = one.metadata or column(one.name)
-    name = told["column"]
+    values, name = [getattr(row, field) for row in summaries], told.column
     if not name:
         return {}
-    match told["shape"]:
+    match told.shape:
         case "ends":
             return {f"{name}_{end}": [getattr(value, end, None) for value in values] for end in ("low", "high")}
         case "phases":
@@ -39,7 +36,7 @@ def _columns(one: Field[object], summaries: Sequence[Summary]) -> dict[str, list
             return {name: ["; ".join(value) for value in values]}
         case "json":
             return {name: [json.dumps(value) if value else None for value in values]}
-    if task := told["of_task"]:
+    if task := told.of_task:
         values = [value if row.task == task else None for row, value in zip(summaries, values, strict=True)]
     return {name: values}
 
@@ -51,7 +48,9 @@ def summary_csv(summaries: Sequence[Summary], only: Sequence[str] = ()) -> str:
 
 def summary_columns(summaries: Sequence[Summary], only: Sequence[str] = ()) -> dict[str, list[Any]]:
     """The columns of summary.csv by name, or `only` some; None is not applicable or not measured."""
-    found = {name: values for one in fields(Summary) for name, values in _columns(one, summaries).items()}
+    found = {
+        name: values for field, told in figures().items() for name, values in _columns(field, told, summaries).items()
+    }
     others = dict.fromkeys(name for row in summaries for name in row.axes)
     found |= {name: [row.axes.get(name) for row in summaries] for name in others if name not in found}
     return {name: found[name] for name in only or found}

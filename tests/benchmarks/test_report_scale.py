@@ -1,17 +1,20 @@
-"""The benchmark of large runs: what it generates is a whole run, and a command reads no file of it twice."""
+"""The benchmark of large runs: what it generates is a whole run, which a command reads and analyses once."""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kbench import store
+from kbench.analysis import rows
 from kbench.cli import main
 from kbench.store import files, guest_files
-from kbench.values import OK
+from kbench.values import OK, Measured
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
@@ -52,3 +55,22 @@ def test_no_raw_file_is_read_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert main.main([*command, "--results", str(tmp_path)]) == 0
     raw = {path: count for path, count in opened.items() if path.name in ("events.jsonl", "outcome.json")}
     assert len(raw) == 8 * (len(command) - 1) and set(raw.values()) == {1}
+
+
+def test_no_example_is_analysed_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = report_scale.cells_of(60, repeats=2, epochs=3)
+    report_scale.generate(tmp_path, "a", cells, 4, 0)
+    made: Counter[str] = Counter()
+
+    def counted(function: Any) -> Any:
+        def call(measured: Sequence[Measured], *more: object) -> object:
+            made.update({f"{function.__name__} {one.cell.example}" for one in measured})
+            return function(measured, *more)
+
+        return call
+
+    for function in (rows.summarise, rows.by_line):
+        monkeypatch.setattr(rows, function.__name__, counted(function))
+    assert main.main(["report", "a", "--results", str(tmp_path)]) == 0
+    names = {one.example for one in cells}
+    assert len(names) > 1 and made == {f"{what} {name}": 1 for what in ("summarise", "by_line") for name in names}

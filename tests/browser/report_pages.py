@@ -11,7 +11,7 @@ from fake_runs import learning, plan, write_events
 from playwright.sync_api import Browser, BrowserContext, Dialog, Locator, Page, expect
 
 from kbench import store
-from kbench.analysis.rows import summarised
+from kbench.causes.explained import Explained
 from kbench.outputs.one_run import report
 from kbench.values import FAILED, OK, Cell, Outcome
 
@@ -33,7 +33,7 @@ def page_of(run: Path) -> Path:
     """Make the run's report.html, and nothing else that takes long."""
     read = store.read(run)
     page = run / "report.html"
-    page.write_bytes(report([(read, summarised(read))]))
+    page.write_bytes(report([Explained(read)]))
     return page
 
 

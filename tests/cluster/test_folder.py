@@ -143,7 +143,7 @@ def test_two_machines_that_tell_the_same_name_have_a_table_each(run: Path) -> No
     for kind in ("fast", "slow"):
         folder.accept(run, kind, BLOCK, sent())
         folder.join(run, run / "machines" / kind)
-    rows = several_machines.rows_of([store.read(one) for one in store.machines(run)])
+    rows = several_machines.rows_of(several_machines.by_kind([store.read(one) for one in store.machines(run)]))
     assert list(rows) == ["unknown processor", "unknown processor (slow)"]
     header, *lines = machines_csv(rows).splitlines()
     assert header.endswith(",machine") and [line.rpartition(",")[2] for line in lines] == list(rows)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kbench.analysis.rows import Analysis
 from kbench.analysis.spreads import Processes
 from kbench.session import known_spreads
 from kbench.store import RunResults
@@ -40,8 +41,8 @@ def test_rows_of_a_quiet_machine_are_kept_once_and_those_of_a_busy_one_are_not(
 
     monkeypatch.setenv("KBENCH_CACHE", str(tmp_path))
     monkeypatch.setattr(known_spreads, "observed", observed)
-    known_spreads.keep(run("busy", cpu={"busy": 1.5, "visible": 2}))
+    known_spreads.keep(Analysis(run("busy", cpu={"busy": 1.5, "visible": 2})))
     assert kept(tmp_path) == []
     for name in ("quiet", "other", "quiet"):
-        known_spreads.keep(run(name, cpu={"busy": 0.1, "visible": 2}))
+        known_spreads.keep(Analysis(run(name, cpu={"busy": 0.1, "visible": 2})))
     assert kept(tmp_path) == ["other 2026-01-01", "quiet 2026-01-01"]

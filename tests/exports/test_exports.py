@@ -19,6 +19,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 import kbench
 from kbench import store
+from kbench.causes.explained import Explained
 from kbench.errors import UserError
 from kbench.outputs import one_run
 from kbench.values import FAILED, OK, Outcome
@@ -55,7 +56,7 @@ def export(capture: pytest.CaptureFixture[str], *argv: str) -> Said:
 
 def test_load_gives_frames_with_the_columns_of_the_csv_files_and_numbers_as_numbers(here: Path) -> None:
     run = kbench.load("mine")
-    one_run.rebuild(store.read(here / "results" / "mine"))
+    one_run.rebuild(Explained(store.read(here / "results" / "mine")))
     for frame, name in ((run.summary, "summary"), (run.epochs, "epochs")):
         written = pd.read_csv(here / "results" / "mine" / f"{name}.csv")
         assert list(frame.columns) == list(written.columns)

@@ -16,6 +16,7 @@ from fake_runs import PROVENANCE, cell, plan
 
 from kbench import store
 from kbench.arrays import Data
+from kbench.causes.explained import Explained
 from kbench.cells import launcher, orphans, runner
 from kbench.cells.runner import EpochProgress, Listener
 from kbench.cells.spec import RunPaths
@@ -306,7 +307,7 @@ def test_what_goes_wrong_after_the_last_event_loses_nothing_that_was_measured(
     assert (faulty.outcome.status, faulty.outcome.reason, len(faulty.epochs)) == ("ok", "", 3), faulty.outcome
     (note,) = faulty.facts.notes
     assert note.startswith(f"its process {how} its last event")
-    one_run.rebuild(store.read(folder))
+    one_run.rebuild(Explained(store.read(folder)))
     assert note in (folder / "summary.md").read_text()
 
 
@@ -343,7 +344,7 @@ def test_how_a_cell_failed_is_on_the_page_with_the_end_of_its_log(tmp_path: Path
     folder, faulty, _ = run(tmp_path, Fault(says, "failed"))
     assert faulty.outcome.last_event == "epoch 1"
     assert faulty.outcome.last_lines == ("```", "almost", "<b>the end</b>")
-    one_run.rebuild(store.read(folder))
+    one_run.rebuild(Explained(store.read(folder)))
     page = (folder / "summary.md").read_text()
     assert "## What failed" in page
     assert "````text\n```\nalmost\n<b>the end</b>\n````" in page

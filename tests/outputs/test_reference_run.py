@@ -15,6 +15,7 @@ from msgspec import structs
 from kbench import paths, store
 from kbench.analysis import first_steps
 from kbench.analysis.rows import summarised
+from kbench.causes.explained import Explained
 from kbench.outputs import one_run
 from kbench.selection import backends, examples, suites
 from kbench.summary import Summary
@@ -112,7 +113,7 @@ def test_its_tables_follow_from_its_raw_measurements(reference: Path, tmp_path: 
     shutil.copytree(reference, copy)
     for name in ("summary.csv", "epochs.csv", "summary.md"):
         (copy / name).unlink()
-    one_run.rebuild(store.read(copy))
+    one_run.rebuild(Explained(store.read(copy)))
     for name in ("summary.md", "epochs.csv"):
         assert (copy / name).read_bytes() == (reference / name).read_bytes()
     header, *lines = csv.reader((reference / "summary.csv").open(newline=""))

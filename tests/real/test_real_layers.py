@@ -12,9 +12,8 @@ from real_runs import Finished, Kbench
 
 from kbench import store
 from kbench.analysis import layer_costs
-from kbench.analysis.rows import summarised
+from kbench.causes.explained import Explained
 from kbench.cells import turns
-from kbench.outputs import causes
 
 PLANTED = Path(__file__).parent / "examples" / "planted.py"
 SLOW = {where: f"keras3/{where}" for where in ("torch", "jax", "tensorflow")} | {"keras2": "keras2/tensorflow2"}
@@ -51,12 +50,11 @@ def test_the_slow_layer_and_its_backend_are_named(
     monkeypatch.setattr(turns, "DISTURBED", math.inf)  # by what else runs on this machine
     slow, fast = SLOW[where], OTHER[where]
     run = looked_into(kbench, tmp_path, f"{fast},{slow}", kind, where, "--explain")
-    results = run.results()
-    rows = summarised(results)
-    said = [one for one in causes.sentences(results, rows) if "a step takes" in one]
+    analysis = Explained(run.results())
+    said = [one for one in analysis.causes if "a step takes" in one]
     assert len(said) == 1 and said[0].startswith(f"planted on {slow}: a step takes "), run.output
     assert f"ms longer than on {fast}: planted (Planted) +" in said[0]
-    trained, costs = causes.inside(results, rows)
+    trained, costs = analysis.inside
     own, other = ({row.backend: costs[row.key] for row in trained}[name] for name in (slow, fast))
     steps = {row.backend: (row.epoch_seconds or 0.0) / row.steps for row in trained}
     between = steps[slow] - steps[fast]
@@ -73,8 +71,7 @@ def test_the_slow_layer_and_its_backend_are_named(
 def test_nothing_is_named_between_equal_models(kbench: Kbench, tmp_path: Path, name: str, number: int) -> None:
     equal = f"{name},{name}+SOME_VARIABLE={number}"
     run = looked_into(kbench, tmp_path, equal, "none", "none", "--explain")
-    results = run.results()
-    said = causes.sentences(results, summarised(results))
+    said = Explained(run.results()).causes
     assert [one for one in said if not one.startswith("No layer is named")] == [], run.output
 
 

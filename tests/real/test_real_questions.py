@@ -8,7 +8,7 @@ import pytest
 from real_runs import Finished, Kbench
 
 from kbench.analysis.rows import summarised
-from kbench.outputs import causes
+from kbench.causes.explained import Explained
 from kbench.summary import TO_DEFAULT, Summary
 from kbench.values import FAILED, OK
 
@@ -271,7 +271,7 @@ made(2048).fit(x, y, epochs=8, verbose=0)
     path = program(tmp_path, text)
     small, large = line_of(path, "made(4)"), line_of(path, "made(2048)")
     finished = kbench.script(path, "keras3/jax,keras2/tensorflow", "--compare-lines", f"{small},{large},999")
-    found = causes.remarks(finished.results(), summarised(finished.results()))
+    found = Explained(finished.results()).remarks
     for backend in ("keras3/jax", "keras2/tensorflow"):
         (one,) = [text for text in found if text.startswith(f"On {backend}")]
         assert f"fit, line {large} takes" in one and f"times as long as fit, line {small}" in one

@@ -17,6 +17,7 @@ from fake_runs import cell, fake_run, measured, summary
 
 from kbench import store
 from kbench.analysis.summaries import summarise
+from kbench.causes.explained import Explained
 from kbench.outputs import one_run
 from kbench.plots.overview import scale
 from kbench.report import charts, colors, learning_text
@@ -347,7 +348,7 @@ def test_the_page_is_part_of_a_run_and_shows_the_log_of_what_failed(tmp_path: Pa
     broken = cell(backend="keras3/jax")
     failed = Outcome(FAILED, "boom", last_lines=("it <b>went</b> wrong",))
     run = fake_run(tmp_path, [(cell(), 1.0, Outcome(OK)), (broken, 1.0, failed)])
-    one_run.rebuild(store.read(run))
+    one_run.rebuild(Explained(store.read(run)))
     page = (run / "report.html").read_text()
     assert "<pre" in page and "it &lt;b&gt;went&lt;/b&gt; wrong" in page
     assert "keras2/cntk was fastest." in page

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from kbench import store
 from kbench.analysis.summaries import summarise
+from kbench.causes.explained import Explained
 from kbench.errors import UserError
 from kbench.outputs import one_run
 from kbench.selection import backends
@@ -209,7 +210,7 @@ def changed(value: Any, path: tuple[Any, ...], new: object) -> Any:
 def derive(run: Path) -> None:
     """All that is derived but plots; or one sentence."""
     try:
-        one_run.rebuild(store.read(run), plots=False)
+        one_run.rebuild(Explained(store.read(run)), plots=False)
     except UserError as error:
         one_sentence(error)
 

@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from kbench import store
 from kbench.analysis import layer_costs
 from kbench.analysis.call_sites import SEPARATOR
 from kbench.analysis.layer_costs import Costs
+from kbench.analysis.rows import Analysis
 from kbench.axes import RowKey
 from kbench.planning.request import INSIDE
 from kbench.reported import Inside
-from kbench.store.reading import RunResults
 from kbench.summary import Summary
 from kbench.tables.content import Table, by_example
 from kbench.text import MISSING, plain, significant
@@ -29,7 +28,7 @@ _REMARK = (
 )
 
 
-def costs(run: RunResults, rows: Sequence[Summary], steps: Mapping[RowKey, Sequence[float]]) -> dict[RowKey, Costs]:
+def costs(run: Analysis, rows: Sequence[Summary], steps: Mapping[RowKey, Sequence[float]]) -> dict[RowKey, Costs]:
     """What the steps of these rows are made of, as far as it was timed. steps: their seconds, as the run has them."""
     found = {}
     for one in looked_into(run):
@@ -83,7 +82,7 @@ def sentences(
     return found
 
 
-def missing(run: RunResults) -> list[str]:
+def missing(run: Analysis) -> list[str]:
     """What could not be timed, and why."""
     found: dict[str, list[str]] = {}
     for one in looked_into(run):
@@ -130,10 +129,10 @@ def _heads(rows: Sequence[Summary]) -> list[str]:
     return [f"{number}: {name}" for number, name in enumerate(names, 1)]
 
 
-def looked_into(run: RunResults) -> Sequence[Measured]:
+def looked_into(run: Analysis) -> Sequence[Measured]:
     """The cells of the part of a run that looks into steps; none where there is no such part."""
-    folder = run.folder / store.EXPLAIN / INSIDE
-    return store.read(folder).measured if (folder / "run.json").is_file() else ()
+    part = run.explained_by.get(INSIDE)
+    return part.run.measured if part else ()
 
 
 def _row(one: Measured, rows: Sequence[Summary]) -> Summary | None:

@@ -7,27 +7,23 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 from kbench import store
-from kbench.analysis import machine_stability
-from kbench.analysis.call_sites import by_line, is_fit
+from kbench.analysis.call_sites import is_fit
 from kbench.analysis.layer_costs import TELLING, Costs
 from kbench.analysis.ratios import between_samples
-from kbench.analysis.rows import program, summarised
+from kbench.analysis.rows import Analysis, program
 from kbench.analysis.step_times import NOT_STEADY, steady
 from kbench.axes import RowKey
-from kbench.outputs import compared_lines, layer_causes, traces
-from kbench.outputs.parts import reconciled
+from kbench.causes import of_layers
+from kbench.causes.parts import reconciled
 from kbench.parity import agreement
 from kbench.parity.values import Agreement
 from kbench.planning.request import INSIDE, OTHER_JIT, SAME_BATCH
 from kbench.session import import_times
-from kbench.store.reading import RunResults
 from kbench.summary import TO_FASTEST, Summary
-from kbench.tables.content import Table
 from kbench.text import significant
 from kbench.values import NOT_COMPARED, OK, Interval
 
@@ -49,18 +45,12 @@ class _Change:
     ratio: Interval  # of after / before
 
 
-def remarks(run: RunResults, rows: Sequence[Summary]) -> list[str]:
-    """The sentences, and those on the machine during the run."""
-    return [
-        *compared_lines.sentences(run),
-        *sentences(run, rows),
-        *machine_stability.remarks(run.measured, run.provenance),
-    ]
+def sentences(run: Analysis, trained: Sequence[Summary], costs: Mapping[RowKey, Costs]) -> list[str]:
+    """What was found, row by row. Empty where nothing was looked for and nothing is known without looking.
 
-
-def sentences(run: RunResults, rows: Sequence[Summary]) -> list[str]:
-    """What was found, row by row. Empty where nothing was looked for and nothing is known without looking."""
-    parts = {folder.name: store.read(folder) for folder in store.parts(run.folder)}
+    trained, costs: see `inside`.
+    """
+    rows, parts = run.rows, run.explained_by
     fits = [row for row in rows if is_fit(row.example) and row.status == OK]
     slow = [row for row in fits if _is_slow(row, fits)]
     compiled = _compiled(run, fits)
@@ -78,7 +68,7 @@ def sentences(run: RunResults, rows: Sequence[Summary]) -> list[str]:
         found += _jit(changes, _facts(run, "run_eagerly"), parts[OTHER_JIT])
         tested["jit_compile"] = bool(changes)
     named = [cause for cause in CAUSES if tested.get(cause)]
-    layers = _layers(run, rows) if INSIDE in parts else []
+    layers = _layers(run, trained, costs) if INSIDE in parts else []
     changed = parts.keys() - {INSIDE}
     if changed and named and not found:
         found.append(f"None of the usual causes was found ({', '.join(named)}).")
@@ -92,11 +82,12 @@ def sentences(run: RunResults, rows: Sequence[Summary]) -> list[str]:
     if "parity" in parts:
         from kbench.parity import reading  # which needs numpy
 
-        found += same(reading.rows(parts["parity"]), _report(run, parts["parity"].folder))
+        compared = parts["parity"].run
+        found += same(reading.rows(compared), f"{program(run.run)} report {shlex.quote(str(compared.folder))}")
     return [*reconciled(rows), *found, *layers, *_imports(run)]
 
 
-def _imports(run: RunResults) -> list[str]:
+def _imports(run: Analysis) -> list[str]:
     """Which packages importing Keras takes time for."""
     found = []
     for backend, packages in import_times.read(run.folder).items():
@@ -114,48 +105,37 @@ def _is_named(name: str, sentences: Sequence[str]) -> bool:
     return any(text.startswith(f"{name}: ") for text in sentences)
 
 
-def _layers(run: RunResults, rows: Sequence[Summary]) -> list[str]:
+def _layers(run: Analysis, trained: Sequence[Summary], costs: Mapping[RowKey, Costs]) -> list[str]:
     """Which layers and other parts of a step make rows slower."""
-    trained, costs = inside(run, rows)
     steps = {row.key: seconds for row in trained if (seconds := _step(row))}
     slow = [row for row in trained if row.key in costs and _is_slow(row, trained)]
     unsure = [row for row in slow if not _is_compared(row)]
     surely = [row for row in slow if row not in unsure]
-    found = layer_causes.sentences(trained, costs, steps, surely)
+    found = of_layers.sentences(trained, costs, steps, surely)
     if unsure:
         found.append(f"No layer is named where times could not be compared: {', '.join(map(_name, unsure))}.")
-    return [*found, *layer_causes.missing(run)]
+    return [*found, *of_layers.missing(run)]
 
 
-def inside(run: RunResults, rows: Sequence[Summary]) -> tuple[list[Summary], dict[RowKey, Costs]]:
+def inside(run: Analysis) -> tuple[list[Summary], dict[RowKey, Costs]]:
     """(the rows that train, what the steps of those are made of whose parts were timed)."""
-    trained = [row for row in rows if row.status == OK and (is_fit(row.example) or row.task == "train")]
+    trained = [row for row in run.rows if row.status == OK and (is_fit(row.example) or row.task == "train")]
     sample = _step_seconds(run, trained)
     whole = {row.key: [seconds] for row in trained if (seconds := _step(row))}
-    return trained, layer_causes.costs(run, trained, whole | sample)
-
-
-def tables(run: RunResults, rows: Sequence[Summary]) -> list[Table]:
-    """What steps are made of, and what traces show."""
-    return [*layer_causes.tables(*inside(run, rows)), *traces.tables(run)]
-
-
-def _report(run: RunResults, folder: Path) -> str:
-    """The command that shows that run."""
-    return f"{program(run)} report {shlex.quote(str(folder))}"
+    return trained, of_layers.costs(run, trained, whole | sample)
 
 
 def _name(row: Summary) -> str:
     return f"{row.example} on {row.backend}"
 
 
-def _step_seconds(run: RunResults, rows: Sequence[Summary]) -> dict[RowKey, list[float]]:
+def _step_seconds(run: Analysis, rows: Sequence[Summary]) -> dict[RowKey, list[float]]:
     """Seconds of a step in each steady epoch that nothing disturbed, as a part of it: some frameworks return from a
     step before it is done. Only of `rows` that are steady, with two such epochs and most turns undisturbed.
     """
     found: dict[RowKey, list[float]] = {}
     turns: dict[RowKey, list[bool]] = {}
-    for one in by_line(run.measured, by_call=False):
+    for one in run.lines_by_epoch:
         for epoch in steady(one.epochs):
             disturbed = [one.outcome.disturbed(turn.round, turn.again) for turn in epoch.rounds]
             turns.setdefault(one.cell.key, []).extend(disturbed)
@@ -169,9 +149,9 @@ def _step_seconds(run: RunResults, rows: Sequence[Summary]) -> dict[RowKey, list
     }
 
 
-def _changes(rows: Sequence[Summary], own: Mapping[RowKey, Sequence[float]], changed: RunResults) -> list[_Change]:
+def _changes(rows: Sequence[Summary], own: Mapping[RowKey, Sequence[float]], changed: Analysis) -> list[_Change]:
     """What the change does to each of `rows`, where both runs can tell; its interval includes that of processes."""
-    others = _by_row(changed)
+    others = {row.key: row for row in changed.rows if row.status == OK}
     after = _step_seconds(changed, list(others.values()))
     found = []
     for row in rows:
@@ -183,14 +163,9 @@ def _changes(rows: Sequence[Summary], own: Mapping[RowKey, Sequence[float]], cha
     return found
 
 
-def _by_row(run: RunResults) -> dict[RowKey, Summary]:
-    return {row.key: row for row in summarised(run) if row.status == OK}
-
-
-def _facts(run: RunResults, name: str) -> dict[RowKey, Any]:
+def _facts(run: Analysis, name: str) -> dict[RowKey, Any]:
     """What each row's cells reported by this name."""
-    expand = by_line(run.measured, by_call=False)
-    return {one.cell.key: known for one in expand if (known := getattr(one.facts, name))}
+    return {one.cell.key: known for one in run.lines_by_epoch if (known := getattr(one.facts, name))}
 
 
 def _is_slow(row: Summary, fits: Sequence[Summary]) -> bool:
@@ -217,7 +192,7 @@ def _interval(row: Summary) -> Interval | None:
     return row.process_interval or row.relative_interval
 
 
-def _fallbacks(run: RunResults, slow: Sequence[Summary], fits: Sequence[Summary]) -> list[str]:
+def _fallbacks(run: Analysis, slow: Sequence[Summary], fits: Sequence[Summary]) -> list[str]:
     """One sentence for layers and lines alike, on all rows of which it is so: not on the slow one alone."""
     known = _facts(run, "fallbacks")
     where: dict[str, list[str]] = {}
@@ -246,10 +221,10 @@ def _named(layers: Sequence[str]) -> str:
     return f"each of {', '.join([*layers[:_LAYERS_NAMED], *['...'][: len(layers) - _LAYERS_NAMED]])}"
 
 
-def _compiled(run: RunResults, fits: Sequence[Summary]) -> list[str] | None:
+def _compiled(run: Analysis, fits: Sequence[Summary]) -> list[str] | None:
     """None where no framework counts."""
     counts: dict[RowKey, list[int]] = {}
-    for one in by_line(run.measured, by_call=False):
+    for one in run.lines_by_epoch:
         counted = [epoch.compilations for epoch in steady(one.epochs) if epoch.compilations is not None]
         if counted:
             counts.setdefault(one.cell.key, []).extend(counted)
@@ -284,7 +259,7 @@ def _transfers(
     ]
 
 
-def _jit(changes: Sequence[_Change], eager: Mapping[RowKey, Any], run: RunResults) -> list[str]:
+def _jit(changes: Sequence[_Change], eager: Mapping[RowKey, Any], run: Analysis) -> list[str]:
     on = _facts(run, "jit_compile")  # of the changed programs
     found = []
     for one in changes:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kbench.outputs.layer_causes import looked_into
+from kbench.analysis.rows import Analysis
+from kbench.causes.of_layers import looked_into
 from kbench.parts_of_steps import Busy
 from kbench.reported import Traced
-from kbench.store.reading import RunResults
 from kbench.tables.content import Table
 from kbench.text import plain, significant
 from kbench.values import Measured
@@ -15,7 +15,7 @@ from kbench.values import Measured
 MOST_SHOWN = 12
 
 
-def tables(run: RunResults) -> list[Table]:
+def tables(run: Analysis) -> list[Table]:
     """Two tables for each traced cell: its framework's operations, and Keras's functions."""
     return [table for one in looked_into(run) for table in _of_cell(one)]
 

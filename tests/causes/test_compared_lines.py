@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from fake_runs import cell, measured, replace
 
-from kbench.outputs import compared_lines
+from kbench.causes import compared_lines
 from kbench.values import CALL, EPOCH, Measured
 
 STEPS = 64
@@ -33,15 +33,11 @@ def line(name: str, unit: str, seconds: float) -> list[Measured]:
 
 
 @pytest.fixture
-def said(monkeypatch: pytest.MonkeyPatch) -> Any:
+def said() -> Any:
     def sentences(*lines: list[Measured]) -> list[str]:
-        monkeypatch.setattr(compared_lines, "by_line", lambda parts: parts)
-        run: Any = SimpleNamespace(
-            request={"script": {"compare_lines": [7, 10]}},
-            measured=[one for each in lines for one in each],
-            provenance={},
-        )
-        return compared_lines.sentences(run)
+        run = SimpleNamespace(request={"script": {"compare_lines": [7, 10]}}, provenance={})
+        analysis: Any = SimpleNamespace(run=run, lines=[one for each in lines for one in each])
+        return compared_lines.sentences(analysis)
 
     return sentences
 

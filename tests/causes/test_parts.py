@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fake_runs import replace, summary
 
-from kbench.outputs.parts import reconciled
+from kbench.causes.parts import reconciled
 from kbench.summary import Summary
 from kbench.values import CALL, EPOCH, FASTEST, NO_DIFFERENCE, REST, RUN, SLOWER
 

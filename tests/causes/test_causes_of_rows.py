@@ -10,8 +10,8 @@ from fake_runs import PROVENANCE, cell, plan, write_events
 
 from kbench import store
 from kbench.analysis import layer_costs
-from kbench.analysis.rows import summarised
-from kbench.outputs import causes, layer_causes
+from kbench.causes import of_rows
+from kbench.causes.explained import Explained
 from kbench.parity import agreement
 from kbench.parity.values import Agreement
 from kbench.planning.request import OTHER_JIT, SAME_BATCH
@@ -47,8 +47,7 @@ def explained(folder: Path, told: Told, disturbed: tuple[int, ...] = (), **parts
     run = write(folder, "run", told, disturbed)
     for name, changed in parts.items():
         write(run / store.EXPLAIN, name.replace("_", "-"), changed)
-    results = store.read(run)
-    return causes.sentences(results, summarised(results))
+    return list(Explained(store.read(run)).causes)
 
 
 def test_a_fallback_is_told_where_a_row_is_slower_than_another_or_alone(tmp_path: Path) -> None:
@@ -138,9 +137,9 @@ def test_a_program_that_does_not_fit_says_what_was_not_looked_at(tmp_path: Path)
     write_events(run, the_cell, [site, *calls, program, {"event": "end", "seconds": 9.0}])
     store.write_outcome(run, the_cell, Outcome(OK))
     results = store.read(run)
-    assert causes.sentences(results, summarised(results)) == [], "it was not asked for"
+    assert Explained(results).causes == [], "it was not asked for"
     (run / store.EXPLAIN).mkdir()
-    assert causes.sentences(results, summarised(results)) == [
+    assert Explained(results).causes == [
         "Not checked, because the program does not call fit: input data, copies to the device, jit_compile, "
         "recompilation."
     ]
@@ -192,12 +191,12 @@ def looked_into(
 def test_the_layer_that_makes_a_backend_slower_is_named(tmp_path: Path) -> None:
     told: Told = {"keras3/jax": (0.01, {}), "keras3/torch": (0.03, {})}
     run = looked_into(tmp_path, told, {"keras3/jax": 0.005, "keras3/torch": 0.025})
-    rows = summarised(run)
-    (said,) = causes.sentences(run, rows)
+    analysis = Explained(run)
+    (said,) = analysis.causes
     assert said.startswith(
         f"{ROW} keras3/torch: a step takes 20.0 ms longer than on keras3/jax: norm (Norm) +20.0 ms ("
     ) and said.endswith(").")
-    (table,) = layer_causes.tables(*causes.inside(run, rows))
+    (table,) = analysis.tables
     assert table.columns == ("part", "keras3/jax", "keras3/torch")
     assert [row[0] for row in table.rows] == ["norm (Norm)", *REST, "whole step"]
     assert table.rows[0][1:] == ("5.00", "25.0") and table.rows[-1][1:] == ("10.0", "30.0")
@@ -206,22 +205,22 @@ def test_the_layer_that_makes_a_backend_slower_is_named(tmp_path: Path) -> None:
 def test_equal_rows_have_a_table_and_no_sentence(tmp_path: Path) -> None:
     told: Told = {"keras3/jax": (0.01, {}), "keras3/torch": (0.0101, {})}
     run = looked_into(tmp_path, told, {"keras3/jax": 0.005, "keras3/torch": 0.005})
-    assert causes.sentences(run, summarised(run)) == []
+    assert Explained(run).causes == []
 
 
 def test_a_step_of_another_batch_size_makes_none_slow(tmp_path: Path) -> None:
     told: Told = {name: ([0.3, 0.01], {"fallbacks": [LOOP]}) for name in ("keras3/jax", "keras3/torch")}
-    run = store.read(write(tmp_path, "run", told))
-    rows = summarised(run)
-    smaller = replace(rows[0], axes={**rows[0].axes, "batch_size": 1}, epoch_seconds=0.01)
-    assert causes.sentences(run, [*rows, smaller]) == []
+    analysis = Explained(store.read(write(tmp_path, "run", told)))
+    (first, *_) = rows = analysis.rows
+    vars(analysis)["rows"] = [*rows, replace(first, axes={**first.axes, "batch_size": 1}, epoch_seconds=0.01)]
+    assert analysis.causes == []
 
 
 def test_no_layer_is_named_where_times_could_not_be_compared(tmp_path: Path) -> None:
     for seconds in (0.02, 0.05):
         told: Told = {"keras3/jax": ([0.3, 0.01], {}), "keras3/torch": ([0.3, seconds], {})}  # an epoch is too few
         run = looked_into(tmp_path / str(seconds), told, {"keras3/jax": 0.005, "keras3/torch": seconds - 0.005})
-        said = causes.sentences(run, summarised(run))
+        said = Explained(run).causes
         assert said == [f"No layer is named where times could not be compared: {ROW} keras3/torch."]
 
 
@@ -229,10 +228,10 @@ def test_parts_timed_while_other_programs_ran_explain_nothing(tmp_path: Path) ->
     told: Told = {"keras3/jax": (0.01, {}), "keras3/torch": (0.03, {})}
     layers = {"keras3/jax": 0.005, "keras3/torch": 0.025}
     few = looked_into(tmp_path / "few", told, layers, disturbed=(3,))
-    (said,) = causes.sentences(few, summarised(few))
+    (said,) = Explained(few).causes
     assert "norm (Norm) +20.0 ms (" in said, "six of seven rounds are left"
     most = looked_into(tmp_path / "most", told, layers, disturbed=(3, 4, 5))
-    assert causes.sentences(most, summarised(most)) == [
+    assert Explained(most).causes == [
         "Not timed on keras3/jax, keras3/torch: other programs used the processor while its layers were timed."
     ]
 
@@ -240,7 +239,7 @@ def test_parts_timed_while_other_programs_ran_explain_nothing(tmp_path: Path) ->
 def test_a_step_that_was_slower_while_its_parts_were_timed_is_not_explained(tmp_path: Path) -> None:
     told: Told = {"keras3/jax": (0.01, {}), "keras3/torch": (0.03, {})}
     run = looked_into(tmp_path, told, {"keras3/jax": 0.005, "keras3/torch": 0.090})
-    assert causes.sentences(run, summarised(run)) == [
+    assert Explained(run).causes == [
         f"{ROW} keras3/torch: could not be explained, because a step on keras3/torch took 93.0 ms while its parts "
         "were timed, and 30.0 ms before."
     ]
@@ -252,7 +251,7 @@ def test_a_known_cause_is_told_of_its_own_backend_alone() -> None:
     def row(backend: str, *notes: str) -> Agreement:
         return Agreement("train.py", backend, "channels_last", "cpu", agreement.EXPLAINED, "", "", {}, None, notes)
 
-    told = causes.same([row("keras2/tensorflow", cause), row("keras2/theano", f"keras2/tensorflow: {cause}")], "see")
+    told = of_rows.same([row("keras2/tensorflow", cause), row("keras2/theano", f"keras2/tensorflow: {cause}")], "see")
     assert told == [
         f"train.py on keras2/tensorflow differs for known reasons: {cause}.",
         "`see` shows where backends differ.",

@@ -8,12 +8,11 @@ from dataclasses import replace
 
 import msgspec
 
-from kbench.analysis import rows as analysis
-from kbench.analysis.call_sites import SEPARATOR, by_line, program_of
+from kbench.analysis.call_sites import SEPARATOR, program_of
+from kbench.analysis.rows import Analysis, priors
 from kbench.analysis.summaries import summarise
 from kbench.axes import ARGUMENTS
 from kbench.epochs import Epoch
-from kbench.store.reading import RunResults
 from kbench.summary import TO_FASTEST, Summary
 from kbench.tables.answers import why_not
 from kbench.tables.content import by_example
@@ -24,12 +23,12 @@ ONE_STEP = "train_on_batch"  # a call that is a training step
 _LINES = re.compile(r"lines? ([\d, and]+)$")
 
 
-def sentences(run: RunResults) -> list[str]:
+def sentences(run: Analysis) -> list[str]:
     """One for each backend and line but the fastest; empty where no lines were to be compared."""
-    wanted = _wanted(run.request)
+    wanted = _wanted(run.run.request)
     if not wanted:
         return []
-    parts = [one for one in by_line(run.measured) if _numbers(one) & {*wanted}]
+    parts = [one for one in run.lines if _numbers(one) & {*wanted}]
     found: list[str] = []
     units = {one.facts.unit: _site(one) for one in parts if one.epochs}
     if len(units) > 1:  # an epoch has many steps
@@ -37,7 +36,7 @@ def sentences(run: RunResults) -> list[str]:
             first, *others = (f"{site} by the {unit}" for unit, site in units.items())
             return [f"The lines cannot be compared: times are of {first}, of {', of '.join(others)}."]
         parts = [_by_step(one) for one in parts]
-    compared = summarise([_of_line(one) for one in parts], precision=PRECISION, priors=analysis.priors(run))
+    compared = summarise([_of_line(one) for one in parts], precision=PRECISION, priors=priors(run.run))
     for rows in by_example(compared):
         found += _of_backend(rows)
     missing = [str(line) for line in wanted if not any(line in _numbers(one) for one in parts)]

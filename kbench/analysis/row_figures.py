@@ -1,0 +1,368 @@
+"""The figures of a row: what the processes of its cell report, as each field of Summary says, and what follows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import median, stdev
+from typing import Any
+
+from kbench import summary as summaries
+from kbench import workloads
+from kbench.analysis import (
+    fingerprints,
+    learning_curves,
+    machine_stability,
+    memory_growth,
+    roofline,
+    row_times,
+    shares,
+    step_times,
+    time_growth,
+    trainings,
+)
+from kbench.analysis.processes import RowTime
+from kbench.epochs import Epoch
+from kbench.reported import Facts, first_known
+from kbench.summary import Figure, Summary
+from kbench.text import significant
+from kbench.values import OK, STATUSES, Measured
+from kbench.workloads import Workload
+
+# Of an epoch's time, and seconds: if fit takes more than both after its last batch, a note says so.
+LATE, LATE_SECONDS = 0.05, 0.01
+
+
+@dataclass(frozen=True)
+class RowProcesses:
+    """The processes of a row, and what several of its figures are made of."""
+
+    repeats: Sequence[Measured]
+    short: Sequence[Measured]  # which only timed some steps
+    time: RowTime | None
+
+    @cached_property
+    def ok(self) -> Sequence[Measured]:
+        """The repeats that ended so."""
+        return [repeat for repeat in self.repeats if repeat.outcome.status == OK]
+
+    @cached_property
+    def cold(self) -> Sequence[Measured]:
+        """Those of them that compiled their code."""
+        return step_times.cold(self.ok)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """Each fact from the first that knows it: a failed repeat may still have told its versions and its model."""
+        return first_known(repeat.facts for repeat in [*self.ok, *self.repeats])
+
+    @cached_property
+    def kind(self) -> Workload:
+        """The kind of work that it is."""
+        return workloads.of(self.facts.task, self.facts.unit)
+
+    @cached_property
+    def steady(self) -> Sequence[Epoch]:
+        """The steady epochs of all repeats."""
+        return [epoch for repeat in self.ok for epoch in step_times.steady(repeat.epochs)]
+
+    @cached_property
+    def timed(self) -> Sequence[Epoch]:
+        """Those of them from which a speed follows."""
+        return [epoch for epoch in self.steady if epoch.seconds > 0 and epoch.samples > 0]
+
+    @cached_property
+    def last(self) -> Sequence[Epoch]:
+        """The last epoch of each repeat."""
+        return [repeat.epochs[-1] for repeat in self.ok if repeat.epochs]
+
+    @cached_property
+    def usual(self) -> float | None:
+        """Seconds of a steady epoch."""
+        return self.time.seconds if self.time else self._of_epochs
+
+    @cached_property
+    def scale(self) -> float:
+        """What is shown of the row's speed is one estimate: that of undisturbed turns, where there are any."""
+        return self.usual / self._of_epochs if self.usual and self._of_epochs else 1.0
+
+    @cached_property
+    def _of_epochs(self) -> float | None:
+        return step_times.median_of([epoch.seconds for epoch in self.steady])
+
+    @cached_property
+    def per_1000(self) -> float | None:
+        """Seconds of 1,000 samples."""
+        return step_times.median_of([self.scale * 1000 * epoch.seconds / epoch.samples for epoch in self.timed])
+
+    @cached_property
+    def work(self) -> roofline.Work | None:
+        """What a sample takes, as far as that is counted."""
+        return roofline.work(self.facts)
+
+    @cached_property
+    def grows(self) -> memory_growth.Growth | None:
+        """How its memory does."""
+        return memory_growth.of_row(self.ok)
+
+    @cached_property
+    def slower(self) -> time_growth.Growth | None:
+        """How each call of its line takes longer than those before."""
+        return time_growth.of_row(self.ok) if self.kind.of_line else None
+
+    @cached_property
+    def epochs_to_target(self) -> Sequence[float]:
+        """Of each repeat; infinite where it never reached the target."""
+        target = self.facts.target
+        return [learning_curves.to_target(repeat.epochs, target)[0] for repeat in self.ok if target]
+
+    @cached_property
+    def seconds_to_target(self) -> Sequence[float]:
+        """The same, of each that compiled its code."""
+        target = self.facts.target
+        return [learning_curves.to_target(repeat.epochs, target)[1] for repeat in self.cold if target]
+
+    def found(self, name: str, figure: Figure) -> Any:
+        """A figure that the processes report, by its name there."""
+        processes = self.cold if figure.cold else self.ok
+        match figure.of:
+            case "cell":
+                return getattr(self.repeats[0].cell, name)
+            case "facts" if figure.aggregate == "first":
+                return getattr(self.facts, name)
+            case "facts":
+                places: Sequence[object] = [one.facts for one in processes]
+            case "outcome":
+                places = [one.outcome for one in processes]
+            case "last epoch":
+                places = self.last
+            case _:
+                places = self.steady
+        values = _known(getattr(place, name) for place in places)
+        return _mean(values) if figure.aggregate == "mean" else step_times.median_of(values)
+
+
+def summary(row: RowProcesses, differs: Mapping[str, tuple[str, ...]], limits: roofline.Limits | None) -> Summary:
+    """The row, without what follows from comparing it with others. differs: see `fingerprints.differences`."""
+    told = {name: figure for name, figure in summaries.figures().items() if figure.of}
+    worst = max(row.repeats, key=lambda repeat: STATUSES.index(repeat.outcome.status))
+    unlike = fingerprints.each_once(how for repeat in row.repeats for how in differs.get(repeat.cell.id, ()))
+    found: dict[str, Any] = {
+        **{name: row.found(figure.reported or name, figure) for name, figure in told.items()},
+        "status": worst.outcome.status,
+        "reason": _reason(worst, row.repeats),
+        "repeats": len(row.ok),
+        "task": row.facts.task or "train",
+        "threads": row.repeats[0].cell.threads or None,
+        "recurrent_kernel": _kernels(row.ok),
+        **_of_time(row),
+        **_of_memory(row),
+        **_of_learning(row),
+        **_of_sameness(row, unlike),
+        **_of_limits(row, limits),
+    }
+    return summaries.Summary(**found, notes=_notes_of(row, unlike))
+
+
+def _of_time(row: RowProcesses) -> dict[str, Any]:
+    ok, cold, timed, scale = row.ok, row.cold, row.timed, row.scale
+    steps = step_times.steps_of(row.steady)
+    alone = steps if row.facts.task == "infer" and row.repeats[0].cell.batch_size == 1 else []
+    disturbed = machine_stability.disturbed_turns([*row.repeats, *row.short])
+    return {
+        "epoch_seconds": row.usual,
+        "first_epoch_seconds": step_times.median_of(
+            [repeat.epochs[0].seconds for repeat in cold if repeat.epochs and repeat.epochs[0].epoch == 1]
+        ),
+        "samples_per_second": step_times.median_of([epoch.samples / epoch.seconds / scale for epoch in timed]),
+        "seconds_per_1000_samples": row.per_1000,
+        "tokens_per_second": step_times.median_of(
+            [epoch.tokens / epoch.seconds / scale for epoch in timed if epoch.tokens]
+        ),
+        "phases": _phases(cold) if row.kind.compared else shares.phases(ok),
+        "evaluation_seconds": _evaluation(ok),
+        "step_seconds_median": None if row.kind.by_call else step_times.median_of(steps),
+        "step_seconds_p95": None if row.kind.by_call else step_times.p95_seconds(steps),
+        "steps": 0
+        if row.kind.by_call
+        else int(step_times.median_of([len(epoch.step_seconds) for epoch in row.steady]) or 0),
+        "latency_p50_seconds": step_times.percentile(alone, 50),
+        "latency_p95_seconds": step_times.percentile(alone, 95),
+        "latency_p99_seconds": step_times.percentile(alone, 99),
+        "compile_seconds": step_times.median_of(
+            _known(repeat.facts.call_compile_seconds for repeat in ok) or _compile_seconds(cold)
+        ),
+        "total_seconds": shares.seconds(ok),
+        "time_growth": (row.slower.first, row.slower.last) if row.slower else () if time_growth.is_flat(ok) else None,
+        "short_processes": sum(one.outcome.status == OK for one in row.short),
+        "turns": len(disturbed),
+        "disturbed_turns": sum(disturbed),
+    }
+
+
+def _of_memory(row: RowProcesses) -> dict[str, Any]:
+    sources = {one.outcome.device_memory_source for one in row.ok}
+    flat = 0.0 if row.kind.of_line and memory_growth.is_flat(row.ok) else None
+    return {
+        "memory_growth_mib": row.grows.mib if row.grows else flat,
+        "device_memory_source": " and ".join(sorted(filter(None, sources))),
+    }
+
+
+def _of_learning(row: RowProcesses) -> dict[str, Any]:
+    target = row.facts.target
+    return {
+        "final_accuracy_sd": _spread(epoch.accuracy for epoch in row.last),
+        "final_val_accuracy_sd": _spread(epoch.val_accuracy for epoch in row.last),
+        "metrics": _metrics(row.last),
+        "seeds": len({repeat.cell.seed for repeat in row.ok}),
+        "deterministic": learning_curves.deterministic(row.ok),
+        "target": target,
+        "epochs_to_target": _finite(step_times.median_of(row.epochs_to_target)),
+        "seconds_to_target": _finite(step_times.median_of(row.seconds_to_target)),
+        "repeats_to_target": sum(map(math.isfinite, row.epochs_to_target)) if target else None,
+    }
+
+
+def _of_sameness(row: RowProcesses, unlike: Sequence[str]) -> dict[str, Any]:
+    """How it differs from the others. A script's rows are compared as long as the model is the same."""
+    known = (fingerprints.fingerprint(fingerprints.reported(repeat)) for repeat in [*row.ok, *row.repeats])
+    return {
+        "fingerprint": next(filter(None, known), ""),
+        "differs": tuple(how for how in unlike if not row.kind.of_program or fingerprints.of_size(how)),
+        "trains": fingerprints.ends_of_sentences(unlike) if row.kind.of_program else (),
+    }
+
+
+def _of_limits(row: RowProcesses, limits: roofline.Limits | None) -> dict[str, Any]:
+    """Its operations, and how near to the processor's limit it is: a GPU's is not measured."""
+    work, cell, per_1000 = row.work, row.repeats[0].cell, row.per_1000
+    if work is None:
+        return {}
+    # Of generation: a forward pass for each token.
+    passes = int(step_times.median_of([epoch.tokens / epoch.samples for epoch in row.timed if epoch.tokens]) or 1)
+    percent = None
+    if work.operations and limits is not None and per_1000 is not None and cell.device == "cpu":
+        percent = roofline.percent(work, cell.batch_size, per_1000 / passes / 1000, limits)
+    return {"operations_per_sample": work.operations * passes, "percent_of_limit": percent}
+
+
+def _notes_of(row: RowProcesses, unlike: Sequence[str]) -> tuple[str, ...]:
+    """What the reader of the row has to know; of a script's row also how it differs, where it is compared."""
+    kind, ok, work, grows, slower = row.kind, row.ok, row.work, row.grows, row.slower
+    in_turns = any(epoch.rounds for epoch in row.steady)
+    return (
+        *(how for how in unlike if kind.of_program and not fingerprints.of_size(how)),
+        *(note for note in _notes(row.repeats) if not (slower and note.startswith(step_times.NOT_STEADY))),
+        *row_times.notes(row.time, row.short),
+        *([f"operations of {', '.join(work.unknown)} are not counted"] if work and work.unknown else []),
+        *([] if in_turns else _late(row.usual, _mean(epoch.teardown_seconds for epoch in row.steady), row.facts)),
+        *_around_batches(row.usual, ok),
+        *([memory_growth.sentence(grows, kind.unit, ok)] if grows else []),
+        *([time_growth.sentence(slower, kind.unit)] if slower else []),
+    )
+
+
+def _kernels(ok: Sequence[Measured]) -> str:
+    """Each that one of its repeats had."""
+    return ", ".join(dict.fromkeys(one.facts.recurrent_kernel for one in ok if one.facts.recurrent_kernel))
+
+
+def _metrics(last: Sequence[Epoch]) -> dict[str, float]:
+    """The mean of each score over the last epochs of the repeats."""
+    names = dict.fromkeys(name for epoch in last for name in epoch.metrics or {})
+    return {
+        name: mean for name in names if (mean := _mean((epoch.metrics or {}).get(name) for epoch in last)) is not None
+    }
+
+
+def _reason(worst: Measured, repeats: Sequence[Measured]) -> str:
+    alike = all(repeat.outcome.status == worst.outcome.status for repeat in repeats)
+    reason = worst.outcome.reason
+    return reason if alike or not reason else f"repeat {worst.cell.repeat}: {reason}"
+
+
+def _phases(ok: Sequence[Measured]) -> dict[str, float]:
+    names = dict.fromkeys(name for repeat in ok for name in repeat.phases)
+    return {name: median(repeat.phases[name] for repeat in ok if name in repeat.phases) for name in names}
+
+
+def _evaluation(ok: Sequence[Measured]) -> float | None:
+    """The median of all evaluations: one per epoch, or else the one that the guest reports as a phase."""
+    reported = [
+        epoch.evaluation_seconds for repeat in ok for epoch in repeat.epochs if epoch.evaluation_seconds is not None
+    ]
+    cold = step_times.cold(ok)
+    return step_times.median_of(
+        reported or [repeat.phases["evaluation"] for repeat in cold if "evaluation" in repeat.phases]
+    )
+
+
+def _compile_seconds(ok: Sequence[Measured]) -> list[float]:
+    """How much longer the first step of each repeat took than a steady one, where both are known."""
+    found = []
+    for repeat in ok:
+        first = repeat.phases.get("first_step")
+        usual = step_times.median_of(step_times.steps_of(step_times.steady(repeat.epochs)))
+        if first is not None and usual is not None:
+            found.append(max(0.0, first - usual))
+    return found
+
+
+def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
+    notes: dict[str, None] = {}  # as a set that keeps its order
+    for repeat in repeats:
+        notes |= dict.fromkeys(repeat.facts.notes)
+    damaged = sum(repeat.facts.events_damaged for repeat in repeats)
+    if damaged:
+        notes[f"{damaged} damaged {'line' if damaged == 1 else 'lines'} left out of what was measured"] = None
+    if ok := [repeat for repeat in repeats if repeat.outcome.status == OK]:
+        kind = workloads.of(ok[0].facts.task, ok[0].facts.unit)
+        asked = 0 if kind.of_program else ok[0].cell.epochs
+        notes[step_times.still_changing([repeat.epochs for repeat in ok], asked, kind.by_call)] = None
+    if learning_curves.deterministic(ok) is False:
+        notes["not deterministic: repeats with the same seed have different losses"] = None
+    return tuple(note for note in notes if note)
+
+
+def _late(usual: float | None, teardown: float | None, facts: Facts) -> list[str]:
+    """A note on a fit or predict that takes long after its last batch. Not in turns: being held lengthens that."""
+    if not usual or teardown is None or teardown < max(LATE * usual, LATE_SECONDS):
+        return []
+    function = workloads.of(facts.task).function or "fit"
+    return [
+        f"each {function} takes {significant(teardown)} s more after its last batch (mean), which is in no time here"
+    ]
+
+
+def _around_batches(usual: float | None, ok: Sequence[Measured]) -> list[str]:
+    """A note on callbacks that take long around the batches of a steady epoch."""
+    seconds = _mean(seconds for repeat in ok for seconds in trainings.callback_seconds(repeat))
+    if not usual or seconds is None or seconds < LATE * usual:
+        return []
+    return [f"its callbacks took {significant(seconds)} s of each epoch (mean), which are counted in its time"]
+
+
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    # Not fmean: it raises where a diverged loss is infinite in one repeat and huge or NaN in another.
+    return sum(known) / len(known) if known else None
+
+
+def _spread(values: Iterable[float | None]) -> float | None:
+    """The sample standard deviation; None for fewer than two values, or where one is not finite."""
+    known = [value for value in values if value is not None]
+    try:
+        return stdev(known) if len(known) >= 2 and all(map(math.isfinite, known)) else None
+    except OverflowError:
+        return None
