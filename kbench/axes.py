@@ -1,15 +1,16 @@
 """Everything that can vary between measurements. One more dimension is a line of AXES, and its use.
 
-A `Point` says what a cell or a row is by its value on each axis; a `RowKey` is a point without repeat and seed.
+A `Point` says what a cell or a row is by its value on each axis, also where that is the default; a `RowKey` is a
+point without repeat and seed.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 Value = str | int
 Item = TypeVar("Item")
@@ -19,7 +20,7 @@ Item = TypeVar("Item")
 class Axis:
     """One thing that can vary."""
 
-    name: str  # of a field in results, if it has one of its own
+    name: str
     title: str  # as tables head its column
     label: str = "{}"  # a value in a sentence or a legend: "batch {}", or "{} threads"
     # Whether rows along it do the same work: then their fingerprints have to agree.
@@ -30,12 +31,14 @@ class Axis:
     speeds_up: bool = False  # whether the ideal throughput grows in proportion to the number
     of_backend: bool = False  # part of a backend's name
     of_collection: bool = False  # tells the runs of a collection apart: not shown in a single run
+    always_named: bool = False  # told of each row, also where all rows have the same value
+    default: Value | None = None  # its value where nothing gives it one, as in earlier runs; None: each cell has one
 
 
 # In the order of a cell's name, of a table's columns and of its rows.
 AXES: tuple[Axis, ...] = (
-    Axis("example", "example", same_work=False),
-    Axis("backend", "backend", ranked=True, of_backend=True),
+    Axis("example", "example", same_work=False, always_named=True),
+    Axis("backend", "backend", ranked=True, of_backend=True, always_named=True),
     Axis("version", "version", "version {}", ranked=True, of_backend=True),
     Axis("keras", "Keras", "Keras {}", ranked=True, of_backend=True),
     Axis("package", "package", ranked=True, of_backend=True),
@@ -44,13 +47,13 @@ AXES: tuple[Axis, ...] = (
     Axis("settings", "settings", "settings {}", ranked=True, of_backend=True),
     Axis("variable", "variable", ranked=True, of_backend=True),
     Axis("args", "arguments", "with {}", ranked=True, of_backend=True, same_work=False),
-    Axis("image_data_format", "channels", ranked=True),
-    Axis("device", "device"),
+    Axis("image_data_format", "channels", ranked=True, always_named=True),
+    Axis("device", "device", always_named=True),
     Axis("task", "task", same_work=False),
-    Axis("data_source", "data", "{} data", same_work=False),
+    Axis("data_source", "data", "{} data", same_work=False, default=""),  # empty: the run's
     Axis("batch_size", "batch size", "batch {}", same_work=False, number=True, speeds_up=True),
     Axis("samples", "samples", "{} samples", same_work=False, number=True),
-    Axis("threads", "threads", "{} threads", number=True, speeds_up=True),
+    Axis("threads", "threads", "{} threads", number=True, speeds_up=True, default=0),  # 0: unknown
     Axis("run", "run", of_collection=True),
     Axis("machine", "machine", of_collection=True),
 )
@@ -63,24 +66,26 @@ ARGUMENTS = "args"
 
 @dataclass(frozen=True)
 class Point:
-    """A value on each axis that applies, in the order of AXES."""
+    """A value on each axis, in the order of AXES; of what a backend's name may say, what it says."""
 
     values: tuple[tuple[str, Value], ...]
+    # The axes with several values in its run. They make it no other point.
+    varied: frozenset[str] = field(default=frozenset(), compare=False)
 
     def __getitem__(self, name: str) -> Value | None:
         return next((value for axis, value in self.values if axis == name), None)
 
     def without(self, names: Collection[str]) -> Point:
         """The point without these axes: the same for all that differ in them alone."""
-        return Point(tuple(one for one in self.values if one[0] not in names))
+        return replace(self, values=tuple(one for one in self.values if one[0] not in names))
 
     def changed(self, name: str, value: Value) -> Point:
-        """The point with another value on an axis that it has."""
-        return Point(tuple((axis, value if axis == name else own) for axis, own in self.values))
+        """The point with this value on an axis."""
+        return point({**dict(self.values), name: value}, varied=self.varied)
 
     def only(self, names: Collection[str]) -> Point:
         """The point on these axes alone."""
-        return Point(tuple(one for one in self.values if one[0] in names))
+        return replace(self, values=tuple(one for one in self.values if one[0] in names))
 
     @property
     def ranking(self) -> Point:
@@ -92,30 +97,45 @@ class Point:
         """What rows have in common that do the same work."""
         return self.only([axis.name for axis in AXES if not axis.same_work])
 
+    @property
+    def named(self) -> Point:
+        """The part that tells it apart in its run, as the names of rows and folders do."""
+        return self.only({*always_named(), *self.varied})
+
 
 RowKey = Point
 
 
-class HasKey(Protocol):
-    """A cell, or a summary of cells."""
-
-    @property
-    def example(self) -> str: ...
-    @property
-    def backend(self) -> str: ...
-    @property
-    def image_data_format(self) -> str: ...
-    @property
-    def device(self) -> str: ...
-    @property
-    def axes(self) -> Mapping[str, Value]: ...
-
-
-def point(values: Mapping[str, Value], backend: str = "") -> Point:
+def point(values: Mapping[str, Value], backend: str = "", varied: Collection[str] = ()) -> Point:
     """The point of the values by axis, and of a backend's name."""
     found = {**(of_name(backend) if backend else {}), **values}
     order = {axis.name: number for number, axis in enumerate(AXES)}
-    return Point(tuple(sorted(found.items(), key=lambda one: order.get(one[0], len(order)))))
+    chosen = (one for one in found.items() if one[1] != "")
+    return Point(tuple(sorted(chosen, key=lambda one: order.get(one[0], len(order)))), frozenset(varied))
+
+
+@lru_cache(maxsize=4096)
+def key(values: tuple[tuple[str, Value], ...], varied: tuple[str, ...]) -> RowKey:
+    """The row that a cell with these values belongs to."""
+    others = dict(values)
+    backend = str(others.pop(BACKEND))
+    return point(others, backend, varied)
+
+
+def in_order(names: Collection[str]) -> list[str]:
+    """These axes in the order of AXES."""
+    return [name for name, _ in point(dict.fromkeys(names, 0)).values]
+
+
+def of_cells() -> list[Axis]:
+    """The axes on which each cell has a value."""
+    return [axis for axis in AXES if axis.name == BACKEND or not (axis.of_backend or axis.of_collection)]
+
+
+def complete(values: Mapping[str, Value]) -> dict[str, Value]:
+    """A cell's values on all axes, with defaults, in order. Raises KeyError if one without a default is missing."""
+    given = {axis.name: axis.default for axis in of_cells() if axis.default is not None} | {**values}
+    return {axis.name: given.pop(axis.name) for axis in of_cells()} | given
 
 
 @lru_cache(maxsize=4096)
@@ -138,6 +158,11 @@ def split_name(backend: str) -> tuple[str, str | None, list[str]]:
     return name, version if is_given else None, [one for one in settings if one]
 
 
+def always_named() -> list[str]:
+    """The axes that are told of each row."""
+    return [axis.name for axis in AXES if axis.always_named or axis.of_backend or axis.of_collection]
+
+
 def ranked() -> list[str]:
     """The axes along which rows are ranked."""
     return [axis.name for axis in AXES if axis.ranked]
@@ -158,13 +183,22 @@ def by_name(name: str) -> Axis:
     return next((axis for axis in AXES if axis.name == name), Axis(name, name.replace("_", " ")))
 
 
-def varying(keys: Iterable[Point]) -> list[Axis]:
-    """The axes on which the points do not all have the same value, in order."""
+def varying(keys: Iterable[Point], among: Collection[str] = ()) -> list[Axis]:
+    """The axes on which the points do not all have the same value, in order: of those that are told of each row, that
+    have several values in a run, or that are `among` these.
+    """
     keys = list(keys)
-    names = dict.fromkeys(name for key in keys for name, _ in key.values)
+    told = {*always_named(), *among}.union(*(key.varied for key in keys))
+    names = dict.fromkeys(name for key in keys for name, _ in key.values if name in told)
     found = {name for name in names if len({key[name] for key in keys}) > 1}
     known = [axis for axis in AXES if axis.name in found]
     return [*known, *(by_name(name) for name in names if name in found - {axis.name for axis in known})]
+
+
+def common(points: Iterable[Point]) -> list[str]:
+    """The axes that have one value for all in each run: between runs they make no other rows."""
+    told = {*always_named()}.union(*(one.varied for one in points))
+    return [axis.name for axis in of_cells() if axis.name not in told]
 
 
 def beside(items: Iterable[Item], key: Callable[[Item], Point], along: Collection[str]) -> dict[Point, list[Item]]:
@@ -229,13 +263,3 @@ def order_of(points: Sequence[Point]) -> Callable[[Point], tuple[Hashable, ...]]
         )
 
     return key
-
-
-def key(one: HasKey) -> RowKey:
-    """The row that a cell belongs to, or that a summary is."""
-    return _key(one.example, one.backend, one.image_data_format, one.device, tuple(one.axes.items()))
-
-
-@lru_cache(maxsize=4096)
-def _key(example: str, backend: str, layout: str, device: str, others: tuple[tuple[str, Value], ...]) -> RowKey:
-    return point({EXAMPLE: example, LAYOUT: layout, DEVICE: device, **dict(others)}, backend)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from kbench import axes, workloads
-from kbench.axes import Point, RowKey, Value
+from kbench.axes import Point, RowKey
 from kbench.epochs import LikeLine, Otherwise
 from kbench.values import BesideBest, Interval
 from kbench.workloads import Workload
@@ -162,8 +162,7 @@ class Summary:
     batch_making_seconds: float | None = None
     # No columns.
     ratios: Mapping[str, Ratio] = field(default_factory=dict, metadata=column())  # by kind
-    # of its cells; they follow as columns
-    axes: Mapping[str, Value] = field(default_factory=dict, metadata=column())
+    point: RowKey = field(default=axes.point({}), metadata=column())  # of its cells; what varied follows as columns
     input: str = field(default="", metadata=column())  # "image", "flat" or "sequence"
     available_samples: int | None = field(default=None, metadata=column())  # in an epoch of the published setting
     per_1000_interval: Interval | None = field(default=None, metadata=column())  # of seconds_per_1000_samples
@@ -222,21 +221,12 @@ class Summary:
     @property
     def key(self) -> RowKey:
         """What identifies it in its run."""
-        return axes.key(self)
+        return self.point
 
     @property
     def title(self) -> str:
         """The example and, where that varies, what is done with it, such as `mnist_mlp (infer)`."""
-        return axes.titled(self.example, {axes.TASK: self.axes.get(axes.TASK)})
-
-    def on(self, axis: str) -> Value | None:
-        """Its value on an axis, whether that varies in its run or not; None if it has none."""
-        value: Value | None = self.axes.get(axis, getattr(self, axis, None))
-        return value or None
-
-    def point_with(self, names: Collection[str], **others: Value) -> Point:
-        """Its point among several runs: with its values on axes that do not vary in its own, and with others."""
-        return axes.point({**dict(self.key.values), **{name: self.on(name) or "" for name in names}, **others})
+        return axes.titled(self.example, {axes.TASK: self.key.named[axes.TASK]})
 
     @property
     def ranking(self) -> Point:

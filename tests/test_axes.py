@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fake_runs import COLORS, PROVENANCE, cell, fake_run, measured
+from fake_runs import COLORS, PROVENANCE, cell, fake_run, measured, replace
 
 from kbench import axes, store
 from kbench.analysis.rows import summarised
@@ -159,11 +158,9 @@ def test_an_axis_of_ones_own_has_columns_lines_and_files_without_a_change_elsewh
 ) -> None:
     own = Axis("workers", "workers", "{} workers", number=True)
     monkeypatch.setattr(axes, "AXES", (*AXES, own))
-    axes._key.cache_clear()
+    axes.key.cache_clear()
     told = [
-        replace(cell(backend=name), axes={"workers": workers})
-        for name in ("keras2/cntk", "keras3/jax")
-        for workers in (1, 4)
+        cell(backend=name, axes={"workers": workers}) for name in ("keras2/cntk", "keras3/jax") for workers in (1, 4)
     ]
     run = fake_run(tmp_path, [(one, 1.0 + number, Outcome(OK)) for number, one in enumerate(told)], "own", PROVENANCE)
     results = store.read(run)
@@ -179,7 +176,7 @@ def test_an_axis_of_ones_own_has_columns_lines_and_files_without_a_change_elsewh
     header, *_ = (run / "summary.csv").read_text().splitlines()
     assert header.split(",")[-1] == "workers"
     assert (run / "plots" / "mnist_cnn-by-workers.png").is_file()
-    axes._key.cache_clear()
+    axes.key.cache_clear()
 
 
 def test_a_point_without_some_axes_is_what_a_comparison_is_of() -> None:

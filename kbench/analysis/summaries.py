@@ -153,7 +153,7 @@ def _summary(
         form=facts.form,
         recurrent_kernel=_kernels(ok),
         input=facts.input,
-        axes=cell.axes,
+        point=cell.key,
         beside_newer=facts.beside_newer,
         threads=cell.threads or None,
         batch_size=cell.batch_size,

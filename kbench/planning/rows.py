@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from kbench import datasets
-from kbench.axes import BATCH_SIZE, DATA, SAMPLES, TASK, THREADS, Value
+from kbench import axes, datasets
+from kbench.axes import BACKEND, BATCH_SIZE, DATA, DEVICE, EXAMPLE, LAYOUT, SAMPLES, TASK, THREADS
 from kbench.errors import Unavailable, Unsupported, UserError
 from kbench.masking import masked_variables
 from kbench.planning.request import MAX, Request
@@ -42,10 +42,8 @@ LONGEST_SECONDS = 48 * 3600.0
 class Sizes:
     """What may take several numbers."""
 
-    batch_size: int
-    samples: int
-    threads: int
-    axes: Mapping[str, Value]  # those that do
+    values: Mapping[str, int]
+    varied: tuple[str, ...]  # the axes that do
 
 
 def of_example(
@@ -60,9 +58,8 @@ def of_example(
 
     `task` is its own, or inference of what it trains, or none that it can do.
     """
-    several, of_work = len(request.tasks_of(example)) > 1, dict[str, Value]()
-    if (several or task != example.task) and task in request.tasks_of(example):
-        of_work[TASK] = task
+    several = len(request.tasks_of(example)) > 1
+    of_work = [TASK] if (several or task != example.task) and task in request.tasks_of(example) else []
     impossible = example.task == INFER and task == TRAIN
     sources = request.sources_of(example.name, task) if datasets.is_published(example.data) else ()
     request = request.of(example.name, task)
@@ -78,13 +75,20 @@ def of_example(
             if other and not found:
                 found = Outcome(UNSUPPORTED, f"its twins compute with {_native(backend, device)}")
             row = CellTask(
-                image_data_format=layout,
-                device=device.label,
+                values=axes.complete(
+                    {
+                        EXAMPLE: example.name,
+                        BACKEND: backend.name,
+                        LAYOUT: layout,
+                        DEVICE: device.label,
+                        TASK: task,
+                        DATA: source,
+                        **sizes.values,
+                    }
+                ),
+                varied=(*of_work, *([DATA] if len(sources) > 1 else []), *sizes.varied),
                 repeat=1,
                 seed=request.seed,
-                threads=sizes.threads,
-                axes={**of_work, **({DATA: source} if len(sources) > 1 else {}), **sizes.axes},
-                source=source,
                 init=request.init,
                 passed=passed,
                 memory_limit_mib=request.memory_limit_mib,
@@ -127,8 +131,7 @@ def _sizes(example: Example, request: Request) -> list[Sizes]:
     found = []
     for of_batch, of_epoch, of_process in product(batch_sizes, samples, threads):
         values = {BATCH_SIZE: of_batch, SAMPLES: of_epoch, THREADS: of_process}
-        varying: dict[str, Value] = {name: value for name, value in values.items() if several[name]}
-        found.append(Sizes(of_batch, of_epoch, of_process, varying))
+        found.append(Sizes(values, tuple(name for name in values if several[name])))
     return found
 
 
@@ -154,10 +157,10 @@ def _batch_sizes(example: Example, request: Request, samples: int) -> list[int]:
 def _of_example(example: Example, request: Request, sizes: Sizes) -> dict[str, Any]:
     """The fields of a task that come from its example, the request and the sizes."""
     if example.task == SCRIPT:
-        counts = dict.fromkeys(("batch_size", "samples", "validation_samples", "epochs"), 0)  # found, not asked for
+        counts = dict.fromkeys(("validation_samples", "epochs"), 0)  # found, not asked for
         return {**_of_file(example), **counts, "profile": SCRIPT, "timeout": request.timeout or SCRIPT_SECONDS}
     profile = example.profiles[request.profile]
-    batch_size, samples = sizes.batch_size, sizes.samples
+    batch_size, samples = sizes.values[BATCH_SIZE], sizes.values[SAMPLES]
     limit = None if example.own_data or example.data.endswith(".npz") else example.profiles["full"].samples
     if limit is not None and samples > limit:
         raise UserError(f"--samples {samples}: {example.name} has {limit} samples; ask for that many or fewer.")
@@ -173,8 +176,6 @@ def _of_example(example: Example, request: Request, sizes: Sizes) -> dict[str, A
     return {
         **_of_file(example),
         "profile": request.profile,
-        "batch_size": batch_size,
-        "samples": samples,
         "validation_samples": validation,
         "epochs": epochs,
         "augment": request.augment and example.augmentation and example.task == TRAIN,
@@ -183,8 +184,7 @@ def _of_example(example: Example, request: Request, sizes: Sizes) -> dict[str, A
 
 
 def _of_file(example: Example) -> dict[str, Any]:
-    same = {name: getattr(example, name) for name in ("task", "input", "parameters")}
-    return {"example": example.name, "example_sha256": example.sha256, **same}
+    return {"example_sha256": example.sha256, "input": example.input, "parameters": example.parameters}
 
 
 def _of_backend(
@@ -204,7 +204,6 @@ def _of_backend(
         {} if backend.kind != EXPORT else {name: getattr(backend, name) for name in ("kind", "framework", "module")}
     )
     made: dict[str, Any] = {
-        "backend": backend.name,
         **of_kind,
         **{name: getattr(backend, name) for name in same},
         "sources": {name: sources.sha256(folder / name) for name, folder in backend.sources.items()},

@@ -1,4 +1,4 @@
-"""Defines CellTask: everything that measuring a cell takes. Its fields are the keys of the guest's spec file."""
+"""Defines CellTask: all that measuring a cell takes. Its fields and axes are the keys of the guest's spec file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ DIGITS_OF_A_SECRET = 8
 class CellTask(Cell):
     """Everything that measuring a cell takes, without paths of this machine."""
 
-    task: str  # "train", "infer" or "script"
     input: str  # "image", "flat" or "sequence"
     example_sha256: str
     parameters: int | None  # as stated by the example
@@ -52,10 +51,8 @@ class CellTask(Cell):
     versions: Mapping[str, str] = field(default_factory=dict)  # that the guest must find: {keras, backend}
     variables: Mapping[str, str] = field(default_factory=dict)  # the backend's, {env} and the like not filled in
     passed: Mapping[str, str] = field(default_factory=dict)  # variables of --pass-env -> the start of their sha256
-    threads: int = 1
     init: str = "seeded"
     augment: bool = False
-    source: str = ""  # "real" or "synthetic" data, where its suite asks for these; else the run's
     parity: Mapping[str, tuple[int, ...]] | None = None  # what to compute in a parity run
     inside: Mapping[str, tuple[str, ...]] | None = None  # {"what": ...}: what is looked into, and nothing is measured
     data_sha256: str = ""  # known once the arrays are prepared
@@ -81,9 +78,15 @@ class CellTask(Cell):
         return self.backend, self.build
 
     @property
+    def record(self) -> dict[str, Any]:
+        """Its fields and its value on each axis, by name: what its guest is told."""
+        of_run = ("values", "varied", "counted")
+        return {**{name: of for name, of in asdict(self).items() if name not in of_run}, **self.values}
+
+    @property
     def identity(self) -> str:
         """A hash of what it measures, without its limits."""
-        measured = asdict(replace(self, timeout=0.0, memory_limit_mib=None))
+        measured = replace(self, timeout=0.0, memory_limit_mib=None).record
         return hashlib.sha256(json.dumps(measured, sort_keys=True).encode()).hexdigest()
 
 

@@ -107,7 +107,8 @@ def cell_title(task: CellTask) -> str:
     """The cell as a line of progress names it."""
     repeat = f" (repeat {task.repeat})" if task.repeat > 1 else ""
     layout = f" {task.image_data_format}" if task.input == "image" else ""
-    varying = "".join(f" {axes.shown(axes.by_name(name), value)}" for name, value in task.axes.items())
+    values = task.key.only(task.varied).values
+    varying = "".join(f" {axes.shown(axes.by_name(name), value)}" for name, value in values)
     return f"{task.example} on {task.backend}{layout}{varying}{repeat}"
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import Field, fields
 from typing import Any
 
+from kbench import axes
 from kbench.summary import Summary, column
 from kbench.text import no_formula
 from kbench.values import Measured
@@ -52,8 +53,9 @@ def summary_csv(summaries: Sequence[Summary], only: Sequence[str] = ()) -> str:
 def summary_columns(summaries: Sequence[Summary], only: Sequence[str] = ()) -> dict[str, list[Any]]:
     """The columns of summary.csv by name, or `only` some; None is not applicable or not measured."""
     found = {name: values for one in fields(Summary) for name, values in _columns(one, summaries).items()}
-    others = dict.fromkeys(name for row in summaries for name in row.axes)
-    found |= {name: [row.axes.get(name) for row in summaries] for name in others if name not in found}
+    named = {name for row in summaries for name, _ in row.key.named.values} - {*axes.of_backends()}
+    others = axes.in_order(named)
+    found |= {name: [row.key[name] for row in summaries] for name in others if name not in found}
     return {name: found[name] for name in only or found}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +73,7 @@ def test_a_native_backend_is_given_its_twin_and_the_constants_of_the_example_and
 
 def test_the_spec_is_the_task_and_where_things_lie() -> None:
     made = spec(task(), DATA)
-    assert set(made) == {*asdict(task()), "schema", "identity", "data", "events", "load", "trained", "twin"}
+    assert set(made) == {*task().record, "schema", "identity", "data", "events", "load", "trained", "twin"}
     assert made["data"]["folder"] == "/data" and made["data"]["hash_of"] == "channels_last"
     assert made["example"].endswith("examples_models/cifar10_cnn.py") and made["events"].startswith("~/results/cells")
     assert made["device"] == "cpu"

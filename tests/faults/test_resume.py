@@ -231,7 +231,7 @@ def test_a_run_of_schema_1_is_resumed_and_becomes_one_of_the_current_schema(benc
         for name, repeat in (("a", 1), ("b", 1), ("b", 2), ("c", 1))
     ]
     now, asked = record(run), current["request"] | {"extra_repeats": {"b keras9/fake": [2]}}
-    assert (now["schema"], now["request"], set(now["plan"])) == (2, asked, set(current["plan"]))
+    assert (now["schema"], now["request"], set(now["plan"])) == (3, asked, set(current["plan"]))
 
 
 def test_another_value_of_a_passed_variable_is_measured_again_and_said_so(bench: Bench) -> None:

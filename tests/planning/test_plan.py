@@ -233,8 +233,8 @@ def test_several_values_are_a_row_each_in_every_combination_smallest_first() -> 
     made = make("jax,torch", "mnist_mlp", batch_size=(128, 32), threads=(1, 2))
     assert [(task.batch_size, task.threads) for task in made.tasks[::2]] == [(32, 1), (32, 2), (128, 1), (128, 2)]
     assert len({task.id for task in made.tasks}) == 8
-    assert {task.axes["batch_size"] for task in made.tasks} == {32, 128}
-    assert make("jax", "mnist_mlp", batch_size=(32,)).tasks[0].axes == {}, "one value for all is in no name"
+    assert {task.varied for task in made.tasks} == {("batch_size", "threads")}
+    assert make("jax", "mnist_mlp", batch_size=(32,)).tasks[0].varied == (), "one value for all is in no name"
 
 
 def test_max_doubles_the_batch_until_an_epoch_is_one() -> None:

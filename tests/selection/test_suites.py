@@ -129,7 +129,7 @@ def test_real_and_synthetic_data_of_an_example_are_two_rows_that_are_not_the_sam
     )
     cells = made(left(path)).tasks
     of_mlp = [one for one in cells if one.example == "mnist_mlp" and one.backend == "keras3/jax"]
-    assert {(one.source, one.axes[axes.DATA]) for one in of_mlp} == {("real", "real"), ("synthetic", "synthetic")}
+    assert {(one.source, one.values[axes.DATA]) for one in of_mlp} == {("real", "real"), ("synthetic", "synthetic")}
     assert len({one.key.work for one in of_mlp}) == 2
     assert {one.source for one in cells if one.example == "fcn_s"} == {""}, "it makes its own"
 
