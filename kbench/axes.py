@@ -1,4 +1,4 @@
-"""Everything that can vary between measurements. One more dimension is a line of AXES, and its use.
+"""Everything that can vary between measurements. One more dimension is an entry of AXES, and its effect.
 
 A `Point` says what a cell or a row is by its value on each axis, also where that is the default; a `RowKey` is a
 point without repeat and seed.
@@ -11,6 +11,8 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TypeVar
+
+from kbench.asked import NUMBERS, VARIANTS, WHAT, Asked, Numbers, Words
 
 Value = str | int
 Item = TypeVar("Item")
@@ -33,6 +35,7 @@ class Axis:
     of_collection: bool = False  # tells the runs of a collection apart: not shown in a single run
     always_named: bool = False  # told of each row, also where all rows have the same value
     default: Value | None = None  # its value where nothing gives it one, as in earlier runs; None: each cell has one
+    asked: Asked | None = None
 
 
 # In the order of a cell's name, of a table's columns and of its rows.
@@ -40,23 +43,108 @@ AXES: tuple[Axis, ...] = (
     Axis("example", "example", same_work=False, always_named=True),
     Axis("backend", "backend", ranked=True, of_backend=True, always_named=True),
     Axis("version", "version", "version {}", ranked=True, of_backend=True),
-    Axis("keras", "Keras", "Keras {}", ranked=True, of_backend=True),
-    Axis("package", "package", ranked=True, of_backend=True),
-    Axis("jit", "jit_compile", "jit_compile {}", ranked=True, of_backend=True),
-    Axis("policy", "dtype policy", ranked=True, of_backend=True),
-    Axis("settings", "settings", "settings {}", ranked=True, of_backend=True),
-    Axis("variable", "variable", ranked=True, of_backend=True),
-    Axis("args", "arguments", "with {}", ranked=True, of_backend=True, same_work=False),
-    Axis("image_data_format", "channels", ranked=True, always_named=True),
-    Axis("device", "device", always_named=True),
-    Axis("task", "task", same_work=False),
+    Axis(
+        "jit", "jit_compile", "jit_compile {}", ranked=True, of_backend=True,
+        asked=Asked(
+            "--jit", "values of jit_compile to measure: some of on, off, auto; one row each",
+            takes=Words(("on", "off", "auto")), group=VARIANTS,
+        ),
+    ),
+    Axis(
+        "policy", "dtype policy", ranked=True, of_backend=True,
+        asked=Asked(
+            "--precision-policy", "Keras dtype policies to measure, such as float32,mixed_bfloat16",
+            takes=Words(), group=VARIANTS,
+        ),
+    ),
+    Axis(
+        "settings", "settings", "settings {}", ranked=True, of_backend=True,
+        asked=Asked(
+            "--settings", "tuned (default): with the variables that kbench sets to make backends faster; default: "
+            "without; default,tuned: one row each. `list backends --variables` prints them",
+            takes=Words(("default", "tuned")), group=VARIANTS,
+        ),
+    ),
+    Axis(
+        "variable", "variable", ranked=True, of_backend=True,
+        asked=Asked(
+            "--env-set", "measure with and without this environment variable; may be repeated",
+            group=VARIANTS, metavar="NAME=VALUE", repeated=True,
+        ),
+    ),
+    Axis(
+        "keras", "Keras", "Keras {}", ranked=True, of_backend=True,
+        asked=Asked(
+            "--keras", "versions of Keras to measure, such as 3.8,3.15", takes=Words(), group=VARIANTS,
+        ),
+    ),
+    Axis(
+        "package", "package", ranked=True, of_backend=True,
+        asked=Asked(
+            "--package", "also measure with this version of a package. keras=../keras takes it from a local folder, "
+            "keras=nightly takes the newest nightly build; may be repeated",
+            group=VARIANTS, metavar="NAME=VERSION", repeated=True,
+        ),
+    ),
+    Axis(
+        "args", "arguments", "with {}", ranked=True, of_backend=True, same_work=False,
+        asked=Asked(
+            "--variant", "also run the program with these further arguments, as rows of their own, compared with "
+            "those without: --variant=--mask, --variant='--units 64'; may be repeated",
+            commands=("script",), metavar="ARGUMENTS", repeated=True, called="variants",
+        ),
+    ),
+    Axis(
+        "image_data_format", "channels", ranked=True, always_named=True,
+        asked=Asked(
+            "--image-data-format", "image layout: channels_first, channels_last, native (default: each backend's "
+            "preferred one) or both",
+            takes=Words(("native", "channels_first", "channels_last", "both")), commands=("run", "parity"),
+        ),
+    ),
+    Axis(
+        "device", "device", always_named=True,
+        asked=Asked(
+            "--device", "auto (default: the first GPU, or else the CPU), cpu, gpu, gpu:N, or several: cpu,gpu",
+            commands=("run", "script"), single=("parity", "setup", "doctor"), group=WHAT, metavar="DEVICE",
+            default="auto",
+        ),
+    ),
+    Axis(
+        "task", "task", same_work=False,
+        asked=Asked(
+            "--task", "train, infer (predict only, with the same model and weights) or train,infer (default: each "
+            "example's own)",
+            takes=Words(("train", "infer")), group=WHAT,
+        ),
+    ),
     Axis("data_source", "data", "{} data", same_work=False, default=""),  # empty: the run's
-    Axis("batch_size", "batch size", "batch {}", same_work=False, number=True, speeds_up=True),
-    Axis("samples", "samples", "{} samples", same_work=False, number=True),
-    Axis("threads", "threads", "{} threads", number=True, speeds_up=True, default=0),  # 0: unknown
+    Axis(
+        "batch_size", "batch size", "batch {}", same_work=False, number=True, speeds_up=True,
+        asked=Asked(
+            "--batch-size", "samples per step", "several: a row for each, such as 32,64,128, ranked within each. "
+            "32,max doubles it until it does not fit into memory",
+            takes=Numbers(1, 10**9, ("max",)), single=("parity",), group=NUMBERS,
+        ),
+    ),
+    Axis(
+        "samples", "samples", "{} samples", same_work=False, number=True,
+        asked=Asked(
+            "--samples", "use only the first N training samples", "several: a row for each, such as 1000,4000",
+            takes=Numbers(1, 10**9), group=NUMBERS,
+        ),
+    ),
+    Axis(
+        "threads", "threads", "{} threads", number=True, speeds_up=True, default=0,  # 0: unknown
+        asked=Asked(
+            "--threads", "CPU threads of each process, if the framework supports it (default: one per available "
+            "core)", "several: a row for each, such as 1,2",
+            takes=Numbers(1, 4096), commands=("run", "script"), single=("bisect", "parity"),
+        ),
+    ),
     Axis("run", "run", of_collection=True),
     Axis("machine", "machine", of_collection=True),
-)
+)  # fmt: skip
 EXAMPLE, BACKEND, LAYOUT, DEVICE = "example", "backend", "image_data_format", "device"
 BATCH_SIZE, SAMPLES, THREADS = "batch_size", "samples", "threads"
 TASK, DATA = "task", "data_source"
@@ -176,6 +264,12 @@ def of_backends() -> list[str]:
 def numbers() -> list[Axis]:
     """The axes with numbers."""
     return [axis for axis in AXES if axis.number]
+
+
+def asked_by(command: str) -> list[tuple[Axis, Asked]]:
+    """The axes whose values a command takes, with how it asks for them."""
+    known = ((axis, axis.asked) for axis in AXES if axis.asked)
+    return [(axis, asked) for axis, asked in known if command in (*asked.commands, *asked.single)]
 
 
 def by_name(name: str) -> Axis:
