@@ -45,3 +45,12 @@ class Asked:
     def dest(self) -> str:
         """Its name among a command's options."""
         return self.called or self.option.lstrip("-").replace("-", "_")
+
+    def accepts(self, value: str | int) -> bool:
+        """Whether the option takes this value."""
+        match self.takes:
+            case Numbers(lowest, highest, words):
+                return value in words if isinstance(value, str) else lowest <= value <= highest
+            case Words(words):
+                return isinstance(value, str) and (not words or value in words)
+        return isinstance(value, str)

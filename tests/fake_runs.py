@@ -13,6 +13,7 @@ from typing import Any
 from kbench import axes, store
 from kbench.analysis.ratios import verdict
 from kbench.epochs import Epoch
+from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
 from kbench.reported import Facts, told
 from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, Ratio, Summary
@@ -57,6 +58,12 @@ def task(the_cell: Cell, **changes: Any) -> CellTask:
     needed = {"input": "image", "example_sha256": "", "parameters": None, "keras_backend": ""}
     values = {name: changes.pop(name) for name in tuple(changes) if name in the_cell.values}
     return CellTask(**vars(the_cell.at(**values)), **{**needed, **changes})
+
+
+def request(**given: Any) -> Request:
+    """A request, with values on axes by their names."""
+    values = {axis.name: given.pop(axis.name) for axis in axes.of_cells() if axis.name in given}
+    return Request(values=values, **given)
 
 
 def _changed(one: Cell, changes: Mapping[str, Any]) -> Any:
@@ -250,6 +257,9 @@ def as_schema_2(run: Path) -> None:
         values, varied = one.pop("values"), one.pop("varied")
         one["axes"] = {name: values[name] for name in varied}
         one |= {name: value for name, value in values.items() if name not in ("task", "data_source")}
+    asked = record["request"]
+    given = asked.pop("values", {})
+    asked |= {axis.name: given.get(axis.name, []) for axis in axes.of_cells() if axis.asked} if asked else {}
     (run / "run.json").write_text(json.dumps(record))
 
 

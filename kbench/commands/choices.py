@@ -63,7 +63,7 @@ def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Devic
         "examples": tuple(paths.portable(one.path) for one in named.chosen),
         "named_examples": tuple(sorted(named.named)),
         "pythons": {name: ChosenPython(paths.portable(one.path), one.as_is) for name, one in pythons.items()},
-        "device": tuple(one.label for one in on),
+        "values": values(options) | {axes.DEVICE: tuple(one.label for one in on)},
         "suite": suite,
         "data_dir": None if mirror is None else paths.portable(mirror),
         "pass_env": passed_variables(options),
@@ -72,6 +72,12 @@ def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Devic
     if program is not None:
         asked["script"] = script(options, program, module, known)
     return Request(**asked)
+
+
+def values(options: Options) -> dict[str, tuple[axes.Value, ...]]:
+    """The values to measure on each axis whose option was given, but for those in a backend's name."""
+    asked = {axis.name: options.get(asked.dest) for axis, asked in axes.asked_by(options["command"]) if asked.takes}
+    return {name: tuple(given) for name, given in asked.items() if given and name not in axes.of_backends()}
 
 
 def script(options: Options, program: Example, module: str, known: Mapping[str, Backend]) -> Script:

@@ -15,6 +15,12 @@ _READERS: Mapping[int, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 }
 
 
+def request_upgraded(asked: Mapping[str, Any], schema: object) -> dict[str, Any]:
+    """A request of an earlier schema in the current one."""
+    found = schema1.request_upgraded(asked) if schema == schema1.SCHEMA else dict(asked)
+    return schema2.request_upgraded(found) if schema in (schema1.SCHEMA, schema2.SCHEMA) else found
+
+
 def upgraded(record: Mapping[str, Any]) -> dict[str, Any]:
     """The contents of run.json in the current schema; of an unknown one as they are."""
     found = dict(record)

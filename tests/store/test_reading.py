@@ -90,7 +90,7 @@ def test_a_damaged_run_json_is_one_sentence(tmp_path: Path, content: bytes) -> N
 def test_a_run_of_schema_1_is_read_as_one_of_the_current_schema(tmp_path: Path) -> None:
     asked = {
         "backends": ["keras2/cntk"], "examples": ["a.py"], "baseline": "keras2/cntk", "precision": 0.1,
-        "batch_size": [64], "samples": [], "threads": [2], "device": ["cpu"], "image_data_format": ["native"],
+        "values": {"batch_size": [64], "threads": [2], "device": ["cpu"], "image_data_format": ["native"]},
         "extra_repeats": {},
     }  # fmt: skip
     made = {"kind": "parity", **plan([cell(threads=2)])}
@@ -108,7 +108,9 @@ def test_a_run_of_schema_1_is_read_as_one_of_the_current_schema(tmp_path: Path) 
 
 def test_a_run_of_schema_2_is_read_as_one_of_the_current_schema(tmp_path: Path) -> None:
     told = [cell(axes={"task": task, "batch_size": size}) for task in ("train", "infer") for size in (1, 64)]
-    run = store.create(tmp_path, plan([cell(threads=2), *told, cell("other", repeat=2)]), PROVENANCE)
+    run = store.create(
+        tmp_path, plan([cell(threads=2), *told, cell("other", repeat=2)]), PROVENANCE, request={"values": {}}
+    )
     current = store.read(run)
     as_schema_2(run)
     assert "values" not in (run / "run.json").read_text()
