@@ -34,6 +34,7 @@ class Axis:
     of_backend: bool = False  # part of a backend's name
     of_collection: bool = False  # tells the runs of a collection apart: not shown in a single run
     always_named: bool = False  # told of each row, also where all rows have the same value
+    of_arrays: bool = False  # whether cells along it are given other arrays
     default: Value | None = None  # its value where nothing gives it one, as in earlier runs; None: each cell has one
     asked: Asked | None = None
 
@@ -95,7 +96,7 @@ AXES: tuple[Axis, ...] = (
         ),
     ),
     Axis(
-        "image_data_format", "channels", ranked=True, always_named=True,
+        "image_data_format", "channels", ranked=True, always_named=True, of_arrays=True,
         asked=Asked(
             "--image-data-format", "image layout: channels_first, channels_last, native (default: each backend's "
             "preferred one) or both",
@@ -118,7 +119,7 @@ AXES: tuple[Axis, ...] = (
             takes=Words(("train", "infer")), group=WHAT,
         ),
     ),
-    Axis("data_source", "data", "{} data", same_work=False, default=""),  # empty: the run's
+    Axis("data_source", "data", "{} data", same_work=False, of_arrays=True, default=""),  # empty: the run's
     Axis(
         "batch_size", "batch size", "batch {}", same_work=False, number=True, speeds_up=True,
         asked=Asked(

@@ -12,6 +12,7 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
+from kbench import axes
 from kbench.environments.folders import lock_sha256, lock_text
 from kbench.environments.packages import keras_among, pinned
 from kbench.paths import GUEST
@@ -70,7 +71,8 @@ class CellTask(Cell):
     @property
     def arrays(self) -> tuple[str, str]:
         """The example, and the form of its arrays."""
-        return self.example, " ".join(filter(None, (self.image_data_format, self.source)))
+        form = (self.values[axis.name] for axis in axes.of_cells() if axis.of_arrays)
+        return self.example, " ".join(str(one) for one in form if one != "")
 
     @property
     def environment(self) -> tuple[str, str]:
@@ -85,8 +87,10 @@ class CellTask(Cell):
 
     @property
     def identity(self) -> str:
-        """A hash of what it measures, without its limits."""
-        measured = replace(self, timeout=0.0, memory_limit_mib=None).record
+        """A hash of what it measures, without its limits. A value that is the default of its axis changes nothing."""
+        usual = {axis.name: axis.default for axis in axes.of_cells()}
+        known = replace(self, timeout=0.0, memory_limit_mib=None).record.items()
+        measured = {name: value for name, value in known if name not in usual or value != usual[name]}
         return hashlib.sha256(json.dumps(measured, sort_keys=True).encode()).hexdigest()
 
 
