@@ -40,7 +40,6 @@ from kbench.cluster.loop import Loop
 from kbench.cluster.machines import this_machine
 from kbench.cluster.messages import Block, Order, Result, decode, encode
 from kbench.cluster.schedule import Schedule
-from kbench.values import Cell
 
 MOST_TIME, MOST_KIB = 1.5, 10.0  # per cell
 PARTS = 5
@@ -51,8 +50,7 @@ def template(place: Path) -> dict[str, bytes]:
     """The files of a block of eight cells, whose example is called NAME."""
     (first, *_) = report_scale.cells_of(1, repeats=1, epochs=3)
     cells = [
-        Cell(**{**vars(first), "example": NAME.decode(), "backend": one.backend})
-        for one in report_scale.cells_of(8, repeats=1, epochs=3)
+        first.at(example=NAME.decode(), backend=one.backend) for one in report_scale.cells_of(8, repeats=1, epochs=3)
     ]
     run = report_scale.generate(place, "template", cells, 4, 0)
     files = {path.relative_to(run).as_posix(): path for pattern in KEPT for path in run.glob(pattern)}

@@ -24,7 +24,7 @@ import psutil
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
-from kbench import paths, store
+from kbench import axes, paths, store
 from kbench.selection import backends
 from kbench.values import OK, Cell, Outcome
 
@@ -98,12 +98,31 @@ def cells_of(count: int, repeats: int, epochs: int) -> list[Cell]:
     names = sorted(backends.load_all(paths.project_folder("backends")))
     rows = -(-count // repeats)
     found = [
-        Cell(f"example_{row // len(names) + 1:04}", names[row % len(names)], "channels_last", "cpu", repeat, "quick",
-             BATCH, SAMPLES, 200, epochs, repeat)
+        _cell(f"example_{row // len(names) + 1:04}", names[row % len(names)], repeat, epochs)
         for repeat in range(1, repeats + 1)
         for row in range(rows)
-    ]  # fmt: skip
+    ]
     return found[:count]
+
+
+def _cell(example: str, backend: str, repeat: int, epochs: int) -> Cell:
+    values: dict[str, axes.Value] = {
+        axes.EXAMPLE: example,
+        axes.BACKEND: backend,
+        axes.LAYOUT: "channels_last",
+        axes.DEVICE: "cpu",
+        axes.TASK: "train",
+        axes.BATCH_SIZE: BATCH,
+        axes.SAMPLES: SAMPLES,
+    }
+    return Cell(
+        values=axes.complete(values),
+        repeat=repeat,
+        profile="quick",
+        validation_samples=200,
+        epochs=epochs,
+        seed=repeat,
+    )
 
 
 def measure(command: list[str], folder: Path) -> tuple[float, float]:

@@ -25,6 +25,7 @@ import numpy as np
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
+from kbench import axes
 from kbench.analysis import intervals, row_times, spreads, summaries
 from kbench.analysis.ratios import Timed, ranked
 from kbench.analysis.rows import open_rows
@@ -42,16 +43,21 @@ MEASURED = ()  # spreads that are drawn from those of the rows that kbench comes
 SLOWNESS = (1.1, 1.2, 1.5)
 
 CELL = Cell(
-    example="simulated",
-    backend="keras9/a",
-    image_data_format="channels_last",
-    device="cpu",
+    values=axes.complete(
+        {
+            "example": "simulated",
+            "backend": "keras9/a",
+            "image_data_format": "channels_last",
+            "device": "cpu",
+            "task": "train",
+            "batch_size": 10,
+            "samples": 1000,
+        }
+    ),
     profile="quick",
     repeat=1,
-    samples=1000,
     validation_samples=0,
     epochs=EPOCHS + 1,
-    batch_size=10,
     seed=0,
 )
 ROW = summaries.summarise([Measured(CELL, Outcome(OK))])[0]
@@ -132,7 +138,7 @@ def sitting(
     found = []
     for position, (row, place, level) in enumerate(each):
         noise = np.exp(_correlated(random, of(machine.noises, row), machine.correlation, turns))
-        cell = replace(CELL, backend=f"keras9/{NAMES[row]}", repeat=number, timing=place + 1 if short else 0)
+        cell = replace(CELL.at(backend=f"keras9/{NAMES[row]}"), repeat=number, timing=place + 1 if short else 0)
         found.append(_process(cell, level * pace[position] * noise, machine.in_turns))
     return found
 
@@ -191,7 +197,7 @@ def compared(whole: Sequence[Measured], short: Sequence[Measured], confidence: f
     ok, further = _by_row(whole), _by_row(short)
     times = row_times.row_times(ok, further, spreads.shipped())
     timed = [
-        Timed(replace(ROW, backend=ok[row][0].cell.backend, epoch_seconds=one.seconds), one)
+        Timed(replace(ROW, backend=ok[row][0].cell.backend, point=row, epoch_seconds=one.seconds), one)
         for row, one in times.items()
     ]
     return ranked(sorted(timed, key=lambda one: one.seconds), confidence=confidence)

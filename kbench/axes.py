@@ -1,15 +1,18 @@
-"""Everything that can vary between measurements. One more dimension is a line of AXES, and its use.
+"""Everything that can vary between measurements. One more dimension is an entry of AXES, and its effect.
 
-A `Point` says what a cell or a row is by its value on each axis; a `RowKey` is a point without repeat and seed.
+A `Point` says what a cell or a row is by its value on each axis, also where that is the default; a `RowKey` is a
+point without repeat and seed.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Protocol, TypeVar
+from typing import TypeVar
+
+from kbench.asked import NUMBERS, VARIANTS, WHAT, Asked, Numbers, Words
 
 Value = str | int
 Item = TypeVar("Item")
@@ -19,7 +22,7 @@ Item = TypeVar("Item")
 class Axis:
     """One thing that can vary."""
 
-    name: str  # of a field in results, if it has one of its own
+    name: str
     title: str  # as tables head its column
     label: str = "{}"  # a value in a sentence or a legend: "batch {}", or "{} threads"
     # Whether rows along it do the same work: then their fingerprints have to agree.
@@ -30,30 +33,119 @@ class Axis:
     speeds_up: bool = False  # whether the ideal throughput grows in proportion to the number
     of_backend: bool = False  # part of a backend's name
     of_collection: bool = False  # tells the runs of a collection apart: not shown in a single run
+    always_named: bool = False  # told of each row, also where all rows have the same value
+    of_arrays: bool = False  # whether cells along it are given other arrays
+    default: Value | None = None  # its value where nothing gives it one, as in earlier runs; None: each cell has one
+    asked: Asked | None = None
 
 
 # In the order of a cell's name, of a table's columns and of its rows.
 AXES: tuple[Axis, ...] = (
-    Axis("example", "example", same_work=False),
-    Axis("backend", "backend", ranked=True, of_backend=True),
+    Axis("example", "example", same_work=False, always_named=True),
+    Axis("backend", "backend", ranked=True, of_backend=True, always_named=True),
     Axis("version", "version", "version {}", ranked=True, of_backend=True),
-    Axis("keras", "Keras", "Keras {}", ranked=True, of_backend=True),
-    Axis("package", "package", ranked=True, of_backend=True),
-    Axis("jit", "jit_compile", "jit_compile {}", ranked=True, of_backend=True),
-    Axis("policy", "dtype policy", ranked=True, of_backend=True),
-    Axis("settings", "settings", "settings {}", ranked=True, of_backend=True),
-    Axis("variable", "variable", ranked=True, of_backend=True),
-    Axis("args", "arguments", "with {}", ranked=True, of_backend=True, same_work=False),
-    Axis("image_data_format", "channels", ranked=True),
-    Axis("device", "device"),
-    Axis("task", "task", same_work=False),
-    Axis("data_source", "data", "{} data", same_work=False),
-    Axis("batch_size", "batch size", "batch {}", same_work=False, number=True, speeds_up=True),
-    Axis("samples", "samples", "{} samples", same_work=False, number=True),
-    Axis("threads", "threads", "{} threads", number=True, speeds_up=True),
+    Axis(
+        "jit", "jit_compile", "jit_compile {}", ranked=True, of_backend=True,
+        asked=Asked(
+            "--jit", "values of jit_compile to measure: some of on, off, auto; one row each",
+            takes=Words(("on", "off", "auto")), group=VARIANTS,
+        ),
+    ),
+    Axis(
+        "policy", "dtype policy", ranked=True, of_backend=True,
+        asked=Asked(
+            "--precision-policy", "Keras dtype policies to measure, such as float32,mixed_bfloat16",
+            takes=Words(), group=VARIANTS,
+        ),
+    ),
+    Axis(
+        "settings", "settings", "settings {}", ranked=True, of_backend=True,
+        asked=Asked(
+            "--settings", "tuned (default): with the variables that kbench sets to make backends faster; default: "
+            "without; default,tuned: one row each. `list backends --variables` prints them",
+            takes=Words(("default", "tuned")), group=VARIANTS,
+        ),
+    ),
+    Axis(
+        "variable", "variable", ranked=True, of_backend=True,
+        asked=Asked(
+            "--env-set", "measure with and without this environment variable; may be repeated",
+            group=VARIANTS, metavar="NAME=VALUE", repeated=True,
+        ),
+    ),
+    Axis(
+        "keras", "Keras", "Keras {}", ranked=True, of_backend=True,
+        asked=Asked(
+            "--keras", "versions of Keras to measure, such as 3.8,3.15", takes=Words(), group=VARIANTS,
+        ),
+    ),
+    Axis(
+        "package", "package", ranked=True, of_backend=True,
+        asked=Asked(
+            "--package", "also measure with this version of a package. keras=../keras takes it from a local folder, "
+            "keras=nightly takes the newest nightly build; may be repeated",
+            group=VARIANTS, metavar="NAME=VERSION", repeated=True,
+        ),
+    ),
+    Axis(
+        "args", "arguments", "with {}", ranked=True, of_backend=True, same_work=False,
+        asked=Asked(
+            "--variant", "also run the program with these further arguments, as rows of their own, compared with "
+            "those without: --variant=--mask, --variant='--units 64'; may be repeated",
+            commands=("script",), metavar="ARGUMENTS", repeated=True, called="variants",
+        ),
+    ),
+    Axis(
+        "image_data_format", "channels", ranked=True, always_named=True, of_arrays=True,
+        asked=Asked(
+            "--image-data-format", "image layout: channels_first, channels_last, native (default: each backend's "
+            "preferred one) or both",
+            takes=Words(("native", "channels_first", "channels_last", "both")), commands=("run", "parity"),
+        ),
+    ),
+    Axis(
+        "device", "device", always_named=True,
+        asked=Asked(
+            "--device", "auto (default: the first GPU, or else the CPU), cpu, gpu, gpu:N, or several: cpu,gpu",
+            commands=("run", "script"), single=("parity", "setup", "doctor"), group=WHAT, metavar="DEVICE",
+            default="auto",
+        ),
+    ),
+    Axis(
+        "task", "task", same_work=False,
+        asked=Asked(
+            "--task", "train, infer (predict only, with the same model and weights) or train,infer (default: each "
+            "example's own)",
+            takes=Words(("train", "infer")), group=WHAT,
+        ),
+    ),
+    Axis("data_source", "data", "{} data", same_work=False, of_arrays=True, default=""),  # empty: the run's
+    Axis(
+        "batch_size", "batch size", "batch {}", same_work=False, number=True, speeds_up=True,
+        asked=Asked(
+            "--batch-size", "samples per step", "several: a row for each, such as 32,64,128, ranked within each. "
+            "32,max doubles it until it does not fit into memory",
+            takes=Numbers(1, 10**9, ("max",)), single=("parity",), group=NUMBERS,
+        ),
+    ),
+    Axis(
+        "samples", "samples", "{} samples", same_work=False, number=True,
+        asked=Asked(
+            "--samples", "use only the first N training samples", "several: a row for each, such as 1000,4000",
+            takes=Numbers(1, 10**9), group=NUMBERS,
+        ),
+    ),
+    Axis(
+        "threads", "threads", "{} threads", number=True, speeds_up=True, default=0,  # 0: unknown
+        asked=Asked(
+            "--threads", "CPU threads of each process, if the framework supports it (default: one per available "
+            "core)", "several: a row for each, such as 1,2",
+            takes=Numbers(1, 4096), commands=("run", "script"), single=("bisect", "parity"),
+        ),
+    ),
     Axis("run", "run", of_collection=True),
     Axis("machine", "machine", of_collection=True),
-)
+)  # fmt: skip
 EXAMPLE, BACKEND, LAYOUT, DEVICE = "example", "backend", "image_data_format", "device"
 BATCH_SIZE, SAMPLES, THREADS = "batch_size", "samples", "threads"
 TASK, DATA = "task", "data_source"
@@ -63,24 +155,26 @@ ARGUMENTS = "args"
 
 @dataclass(frozen=True)
 class Point:
-    """A value on each axis that applies, in the order of AXES."""
+    """A value on each axis, in the order of AXES; of what a backend's name may say, what it says."""
 
     values: tuple[tuple[str, Value], ...]
+    # The axes with several values in its run. They make it no other point.
+    varied: frozenset[str] = field(default=frozenset(), compare=False)
 
     def __getitem__(self, name: str) -> Value | None:
         return next((value for axis, value in self.values if axis == name), None)
 
     def without(self, names: Collection[str]) -> Point:
         """The point without these axes: the same for all that differ in them alone."""
-        return Point(tuple(one for one in self.values if one[0] not in names))
+        return replace(self, values=tuple(one for one in self.values if one[0] not in names))
 
     def changed(self, name: str, value: Value) -> Point:
-        """The point with another value on an axis that it has."""
-        return Point(tuple((axis, value if axis == name else own) for axis, own in self.values))
+        """The point with this value on an axis."""
+        return point({**dict(self.values), name: value}, varied=self.varied)
 
     def only(self, names: Collection[str]) -> Point:
         """The point on these axes alone."""
-        return Point(tuple(one for one in self.values if one[0] in names))
+        return replace(self, values=tuple(one for one in self.values if one[0] in names))
 
     @property
     def ranking(self) -> Point:
@@ -92,30 +186,45 @@ class Point:
         """What rows have in common that do the same work."""
         return self.only([axis.name for axis in AXES if not axis.same_work])
 
+    @property
+    def named(self) -> Point:
+        """The part that tells it apart in its run, as the names of rows and folders do."""
+        return self.only({*always_named(), *self.varied})
+
 
 RowKey = Point
 
 
-class HasKey(Protocol):
-    """A cell, or a summary of cells."""
-
-    @property
-    def example(self) -> str: ...
-    @property
-    def backend(self) -> str: ...
-    @property
-    def image_data_format(self) -> str: ...
-    @property
-    def device(self) -> str: ...
-    @property
-    def axes(self) -> Mapping[str, Value]: ...
-
-
-def point(values: Mapping[str, Value], backend: str = "") -> Point:
+def point(values: Mapping[str, Value], backend: str = "", varied: Collection[str] = ()) -> Point:
     """The point of the values by axis, and of a backend's name."""
     found = {**(of_name(backend) if backend else {}), **values}
     order = {axis.name: number for number, axis in enumerate(AXES)}
-    return Point(tuple(sorted(found.items(), key=lambda one: order.get(one[0], len(order)))))
+    chosen = (one for one in found.items() if one[1] != "")
+    return Point(tuple(sorted(chosen, key=lambda one: order.get(one[0], len(order)))), frozenset(varied))
+
+
+@lru_cache(maxsize=4096)
+def key(values: tuple[tuple[str, Value], ...], varied: tuple[str, ...]) -> RowKey:
+    """The row that a cell with these values belongs to."""
+    others = dict(values)
+    backend = str(others.pop(BACKEND))
+    return point(others, backend, varied)
+
+
+def in_order(names: Collection[str]) -> list[str]:
+    """These axes in the order of AXES."""
+    return [name for name, _ in point(dict.fromkeys(names, 0)).values]
+
+
+def of_cells() -> list[Axis]:
+    """The axes on which each cell has a value."""
+    return [axis for axis in AXES if axis.name == BACKEND or not (axis.of_backend or axis.of_collection)]
+
+
+def complete(values: Mapping[str, Value]) -> dict[str, Value]:
+    """A cell's values on all axes, with defaults, in order. Raises KeyError if one without a default is missing."""
+    given = {axis.name: axis.default for axis in of_cells() if axis.default is not None} | {**values}
+    return {axis.name: given.pop(axis.name) for axis in of_cells()} | given
 
 
 @lru_cache(maxsize=4096)
@@ -138,6 +247,11 @@ def split_name(backend: str) -> tuple[str, str | None, list[str]]:
     return name, version if is_given else None, [one for one in settings if one]
 
 
+def always_named() -> list[str]:
+    """The axes that are told of each row."""
+    return [axis.name for axis in AXES if axis.always_named or axis.of_backend or axis.of_collection]
+
+
 def ranked() -> list[str]:
     """The axes along which rows are ranked."""
     return [axis.name for axis in AXES if axis.ranked]
@@ -153,18 +267,33 @@ def numbers() -> list[Axis]:
     return [axis for axis in AXES if axis.number]
 
 
+def asked_by(command: str) -> list[tuple[Axis, Asked]]:
+    """The axes whose values a command takes, with how it asks for them."""
+    known = ((axis, axis.asked) for axis in AXES if axis.asked)
+    return [(axis, asked) for axis, asked in known if command in (*asked.commands, *asked.single)]
+
+
 def by_name(name: str) -> Axis:
     """The axis of that name."""
     return next((axis for axis in AXES if axis.name == name), Axis(name, name.replace("_", " ")))
 
 
-def varying(keys: Iterable[Point]) -> list[Axis]:
-    """The axes on which the points do not all have the same value, in order."""
+def varying(keys: Iterable[Point], among: Collection[str] = ()) -> list[Axis]:
+    """The axes on which the points do not all have the same value, in order: of those that are told of each row, that
+    have several values in a run, or that are `among` these.
+    """
     keys = list(keys)
-    names = dict.fromkeys(name for key in keys for name, _ in key.values)
+    told = {*always_named(), *among}.union(*(key.varied for key in keys))
+    names = dict.fromkeys(name for key in keys for name, _ in key.values if name in told)
     found = {name for name in names if len({key[name] for key in keys}) > 1}
     known = [axis for axis in AXES if axis.name in found]
     return [*known, *(by_name(name) for name in names if name in found - {axis.name for axis in known})]
+
+
+def common(points: Iterable[Point]) -> list[str]:
+    """The axes that have one value for all in each run: between runs they make no other rows."""
+    told = {*always_named()}.union(*(one.varied for one in points))
+    return [axis.name for axis in of_cells() if axis.name not in told]
 
 
 def beside(items: Iterable[Item], key: Callable[[Item], Point], along: Collection[str]) -> dict[Point, list[Item]]:
@@ -229,13 +358,3 @@ def order_of(points: Sequence[Point]) -> Callable[[Point], tuple[Hashable, ...]]
         )
 
     return key
-
-
-def key(one: HasKey) -> RowKey:
-    """The row that a cell belongs to, or that a summary is."""
-    return _key(one.example, one.backend, one.image_data_format, one.device, tuple(one.axes.items()))
-
-
-@lru_cache(maxsize=4096)
-def _key(example: str, backend: str, layout: str, device: str, others: tuple[tuple[str, Value], ...]) -> RowKey:
-    return point({EXAMPLE: example, LAYOUT: layout, DEVICE: device, **dict(others)}, backend)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any, Literal
 
 from kbench import axes, workloads
-from kbench.axes import Point, RowKey, Value
+from kbench.axes import Point, RowKey
 from kbench.epochs import LikeLine, Otherwise
 from kbench.values import BesideBest, Interval
 from kbench.workloads import Workload
@@ -234,8 +234,8 @@ class Summary:
     batch_making_seconds: float | None = field(default=None, metadata=figure(title="batches", unit="s"))
     # No columns.
     ratios: Mapping[str, Ratio] = field(default_factory=dict, metadata=HIDDEN)  # by kind
-    # of its cells; they follow as columns
-    axes: Mapping[str, Value] = field(default_factory=dict, metadata=figure("", of="cell"))
+    # of its cells; what varied follows as columns
+    point: RowKey = field(default=axes.point({}), metadata=figure("", of="cell", reported="key"))
     input: str = field(default="", metadata=figure("", of="facts"))  # "image", "flat" or "sequence"
     # in an epoch of the published setting
     available_samples: int | None = field(default=None, metadata=figure("", of="facts"))
@@ -296,21 +296,12 @@ class Summary:
     @property
     def key(self) -> RowKey:
         """What identifies it in its run."""
-        return axes.key(self)
+        return self.point
 
     @property
     def title(self) -> str:
         """The example and, where that varies, what is done with it, such as `mnist_mlp (infer)`."""
-        return axes.titled(self.example, {axes.TASK: self.axes.get(axes.TASK)})
-
-    def on(self, axis: str) -> Value | None:
-        """Its value on an axis, whether that varies in its run or not; None if it has none."""
-        value: Value | None = self.axes.get(axis, getattr(self, axis, None))
-        return value or None
-
-    def point_with(self, names: Collection[str], **others: Value) -> Point:
-        """Its point among several runs: with its values on axes that do not vary in its own, and with others."""
-        return axes.point({**dict(self.key.values), **{name: self.on(name) or "" for name in names}, **others})
+        return axes.titled(self.example, {axes.TASK: self.key.named[axes.TASK]})
 
     @property
     def ranking(self) -> Point:

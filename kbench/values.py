@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from msgspec import Meta, Struct
 
@@ -251,25 +251,69 @@ class Device:
         return self.kind if self.index is None else f"{self.kind}:{self.index}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One measurement: an example on a backend, in one layout, on one device, once."""
+    """One measurement: a point, which is a value on each axis, once."""
 
-    example: str
-    backend: str
-    image_data_format: str
-    device: str
+    values: Mapping[str, Value]  # by axis; that of the backend is its whole name
     repeat: int  # 1, 2, ...
     profile: str
-    batch_size: int
-    samples: int
     validation_samples: int
     epochs: int
     seed: int
-    threads: int = 0  # of its process; 0 if unknown
-    axes: Mapping[str, Value] = field(default_factory=dict)  # what else varies in its run, such as {"batch_size": 64}
+    varied: tuple[str, ...] = ()  # the axes with several values in its run: its folder's name has these, too
     # Beside whole processes a repeat may have short ones, which only time some steps: 1, 2, ... A whole one has 0.
     timing: int = 0
+    counted: Mapping[str, int] = field(default_factory=dict)  # samples and batch size of a program's line
+
+    @property
+    def example(self) -> str:
+        """The name of its example, or of a program and its line."""
+        return str(self.values[axes.EXAMPLE])
+
+    @property
+    def backend(self) -> str:
+        """The full name of its backend, with version and settings."""
+        return str(self.values[axes.BACKEND])
+
+    @property
+    def image_data_format(self) -> str:
+        """CHANNELS_FIRST or CHANNELS_LAST."""
+        return str(self.values[axes.LAYOUT])
+
+    @property
+    def device(self) -> str:
+        """The label of its device: `cpu` or `gpu:0`."""
+        return str(self.values[axes.DEVICE])
+
+    @property
+    def task(self) -> str:
+        """What is done: "train", "infer" or SCRIPT."""
+        return str(self.values[axes.TASK])
+
+    @property
+    def source(self) -> str:
+        """Whether its data are "real" or "synthetic", where its suite asks for these; else empty: the run's."""
+        return str(self.values[axes.DATA])
+
+    @property
+    def batch_size(self) -> int:
+        """Of a program's line the one that was found; 0 if unknown."""
+        return self.counted.get(axes.BATCH_SIZE) or int(self.values[axes.BATCH_SIZE])
+
+    @property
+    def samples(self) -> int:
+        """In an epoch; of a program's line as many as were found; 0 if unknown."""
+        return self.counted.get(axes.SAMPLES) or int(self.values[axes.SAMPLES])
+
+    @property
+    def threads(self) -> int:
+        """Of its process; 0 if unknown."""
+        return int(self.values[axes.THREADS])
+
+    def at(self, **values: Value) -> Self:
+        """The cell with these values on these axes."""
+        return replace(self, values={**self.values, **values})
 
     @property
     def place(self) -> tuple[int, int]:
@@ -288,12 +332,13 @@ class Cell:
         backend = generation + slash + name.replace("/", "%2F").replace(":", "%3A")  # of a variant's values
         parts = (self.example, backend, self.image_data_format, self.device)
         name = "__".join(parts).replace("/", "-").replace(":", "")
-        return "__".join([name, *(axes.file_part(*one) for one in axes.point(self.axes).values)])
+        varied = (axes.file_part(*one) for one in self.values.items() if one[0] in self.varied)
+        return "__".join([name, *varied])
 
     @property
     def key(self) -> RowKey:
         """The row that it belongs to."""
-        return axes.key(self)
+        return axes.key(tuple(self.values.items()), self.varied)
 
 
 @dataclass(frozen=True)

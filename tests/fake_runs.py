@@ -10,9 +10,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from kbench import store
+from kbench import axes, store
 from kbench.analysis.ratios import verdict
 from kbench.epochs import Epoch
+from kbench.planning.request import Request
+from kbench.planning.tasks import CellTask
 from kbench.reported import Facts, told
 from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, Ratio, Summary
 from kbench.values import FASTEST, OK, Cell, Measured, Outcome
@@ -37,18 +39,39 @@ PROVENANCE = {
 
 
 def cell(example: str = "mnist_cnn", backend: str = "keras2/cntk", **changes: Any) -> Cell:
+    """A cell with these values on its axes and in its fields; `axes`: those that vary in its run."""
     values: dict[str, Any] = {
+        "example": example,
+        "backend": backend,
         "image_data_format": "channels_last",
         "device": "cpu",
-        "repeat": 1,
-        "profile": "quick",
+        "task": "train",
         "batch_size": 128,
         "samples": 1000,
-        "validation_samples": 200,
-        "epochs": 3,
-        "seed": 0,
     }
-    return Cell(example=example, backend=backend, **(values | changes))
+    one = Cell(values=axes.complete(values), repeat=1, profile="quick", validation_samples=200, epochs=3, seed=0)
+    return _changed(one, changes)
+
+
+def task(the_cell: Cell, **changes: Any) -> CellTask:
+    """The same as a task, with these values on its axes and in its fields."""
+    needed = {"input": "image", "example_sha256": "", "parameters": None, "keras_backend": ""}
+    values = {name: changes.pop(name) for name in tuple(changes) if name in the_cell.values}
+    return CellTask(**vars(the_cell.at(**values)), **{**needed, **changes})
+
+
+def request(**given: Any) -> Request:
+    """A request, with values on axes by their names."""
+    values = {axis.name: given.pop(axis.name) for axis in axes.of_cells() if axis.name in given}
+    return Request(values=values, **given)
+
+
+def _changed(one: Cell, changes: Mapping[str, Any]) -> Any:
+    varied = changes.get("axes", {})
+    values = {name: value for name, value in changes.items() if name in one.values} | varied
+    others = {name: value for name, value in changes.items() if name not in (*values, "axes")}
+    others |= {"varied": tuple(varied)} if "axes" in changes else {}
+    return dataclasses.replace(one, values=axes.complete({**one.values, **values}), **others)
 
 
 def epochs(*seconds: float, samples: int = 1000, **metrics: Any) -> tuple[Epoch, ...]:
@@ -92,9 +115,16 @@ _COLUMNS = {
 
 
 def replace(row: Any, **changes: Any) -> Any:
-    """A value with changes, as of dataclasses; a row's ratios are given by the columns that show them."""
+    """A value with changes, as of dataclasses; a row's ratios are given by the columns that show them.
+
+    Of a cell or a row also values on its axes, and `axes`, those that vary in its run.
+    """
+    if isinstance(row, Cell):
+        return _changed(row, changes)
     if not isinstance(row, Summary):
         return dataclasses.replace(row, **changes)
+    changes["point"] = _point(row, changes)
+    changes.pop("axes", None)
     names = {name for columns in _COLUMNS.values() for name in columns}
     others = {name: value for name, value in changes.items() if name not in names}
     row = dataclasses.replace(row, **others)
@@ -110,6 +140,14 @@ def replace(row: Any, **changes: Any) -> Any:
                 kind, "keras3/other", ratio, ends, word, changes.get(processes, was and was.processes)
             )
     return dataclasses.replace(row, ratios=found)
+
+
+def _point(row: Summary, changes: Mapping[str, Any]) -> axes.Point:
+    varied = changes.get("axes", {name: row.key[name] for name in row.key.varied})
+    own = {axis.name: getattr(row, axis.name, None) for axis in axes.of_cells()} | {"data_source": ""}
+    own |= {name: one for name, one in changes.items() if name in own and name != "data_source"}
+    values = axes.complete({**{name: one for name, one in own.items() if one is not None}, **varied})
+    return axes.key(tuple(values.items()), tuple(varied))
 
 
 def summary(backend: str = "keras2/cntk", example: str = "mnist_cnn", **changes: Any) -> Summary:
@@ -142,11 +180,11 @@ def summary(backend: str = "keras2/cntk", example: str = "mnist_cnn", **changes:
     given = values | changes
     fields = {one.name for one in dataclasses.fields(Summary) if one.init}
     row = Summary(example=example, backend=backend, **{name: one for name, one in given.items() if name in fields})
-    return replace(row, **{name: one for name, one in given.items() if name not in fields})
+    return replace(row, **{"axes": {}} | {name: one for name, one in given.items() if name not in fields})
 
 
 def plan(cells: Iterable[Cell], **example_facts: Any) -> dict[str, Any]:
-    planned = list(cells)
+    planned = [one.at(task=example_facts.get("task", one.task)) for one in cells]
     example = {"task": "train", "input": "image", "available_samples": 60000, "data": "mnist"} | example_facts
     return {
         "cells": [asdict(one) for one in planned],
@@ -211,8 +249,23 @@ def fake_run(
     return run
 
 
+def as_schema_2(run: Path) -> None:
+    """Write the run's run.json as it was in schema 2: the axes of a cell were fields, and those that varied a map."""
+    record = json.loads((run / "run.json").read_text())
+    record["schema"] = 2
+    for one in record["plan"]["cells"]:
+        values, varied = one.pop("values"), one.pop("varied")
+        one["axes"] = {name: values[name] for name in varied}
+        one |= {name: value for name, value in values.items() if name not in ("task", "data_source")}
+    asked = record["request"]
+    given = asked.pop("values", {})
+    asked |= {axis.name: given.get(axis.name, []) for axis in axes.of_cells() if axis.asked} if asked else {}
+    (run / "run.json").write_text(json.dumps(record))
+
+
 def as_schema_1(run: Path) -> None:
     """Write the run's run.json as it was in schema 1: the request in the plan, and most of its fields beside it."""
+    as_schema_2(run)
     record = json.loads((run / "run.json").read_text())
     request = record.pop("request")
     for name in ("batch_size", "samples", "threads", "image_data_format", "device"):

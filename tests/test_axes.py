@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fake_runs import COLORS, PROVENANCE, cell, fake_run, measured
+from fake_runs import COLORS, PROVENANCE, cell, measured, replace
 
-from kbench import axes, store
-from kbench.analysis.rows import summarised
+from kbench import axes
 from kbench.analysis.summaries import summarise
-from kbench.axes import AXES, Axis, Point
-from kbench.causes.explained import Explained
+from kbench.axes import AXES, Point
 from kbench.comparison import pairing, scaling
 from kbench.comparison.values import About
 from kbench.outputs import one_run
@@ -23,7 +20,7 @@ from kbench.report import charts
 from kbench.summary import TO_FASTEST, Summary
 from kbench.tables import run_comparison
 from kbench.tables.content import by_example, table
-from kbench.values import OK, Cell, Measured, Outcome
+from kbench.values import Cell, Measured
 
 
 def swept(backend: str, batch_size: int, threads: int, seconds: float = 1.0, **more: str | int) -> Cell:
@@ -153,34 +150,6 @@ def test_ratios_depend_neither_on_the_unit_of_time_nor_on_the_order_of_rows() ->
             assert other.keys() == first.keys()
             for name, (value, word) in other.items():
                 assert (value, word) == (pytest.approx(first[name][0]), first[name][1])
-
-
-def test_an_axis_of_ones_own_has_columns_lines_and_files_without_a_change_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own = Axis("workers", "workers", "{} workers", number=True)
-    monkeypatch.setattr(axes, "AXES", (*AXES, own))
-    axes._key.cache_clear()
-    told = [
-        replace(cell(backend=name), axes={"workers": workers})
-        for name in ("keras2/cntk", "keras3/jax")
-        for workers in (1, 4)
-    ]
-    run = fake_run(tmp_path, [(one, 1.0 + number, Outcome(OK)) for number, one in enumerate(told)], "own", PROVENANCE)
-    results = store.read(run)
-    assert [one.cell for one in results.measured] == told
-    rows = summarised(results)
-    assert len(rows) == 4 and {row.key["workers"] for row in rows} == {1, 4}
-    assert {row.relative_to_fastest for row in rows if row.backend == "keras2/cntk"} == {1.0}, "ranked within each"
-    assert "workers" in table(rows).columns
-    assert {row_style.label for row_style in row_styles(rows, COLORS).values()} >= {"keras3/jax 4 workers"}
-    (lines,) = scaling.within(rows)
-    assert lines.axis == own
-    one_run.rebuild(Explained(results))
-    header, *_ = (run / "summary.csv").read_text().splitlines()
-    assert header.split(",")[-1] == "workers"
-    assert (run / "plots" / "mnist_cnn-by-workers.png").is_file()
-    axes._key.cache_clear()
 
 
 def test_a_point_without_some_axes_is_what_a_comparison_is_of() -> None:

@@ -55,7 +55,7 @@ def by_line(measured: Sequence[Measured], by_call: bool = True) -> list[Measured
     for part in parts:
         if program_of(part.cell.example) in loops and f"{SEPARATOR}call," in part.cell.example:
             continue
-        whole = replace(part.cell, example=program_of(part.cell.example)).id
+        whole = part.cell.at(example=program_of(part.cell.example)).id
         taken.setdefault(whole, []).append(part.facts.site_seconds or 0.0)
     outside = [rest for one in measured for rest in _outside(one, taken.get(one.cell.id, ()))]
     return [*parts, *outside, *map(_whole, measured)]
@@ -70,12 +70,12 @@ def _one_loop(lines: dict[str, list[Measured]]) -> dict[str, list[Measured]]:
     for before, names in loops.items():
         program = program_of(names[0])
         parts = [part for name in names for part in lines[name]]
-        cells = {replace(part.cell, example=program).id for part in parts}
+        cells = {part.cell.at(example=program).id for part in parts}
         if len(names) < 2 or len(cells) < len(parts):
             continue
         numbers = [name.rpartition(" ")[2] for name in names]
         shown = f"{before}lines {listed(sorted(numbers, key=int))}"
-        merged = [replace(part, cell=replace(part.cell, example=shown)) for part in parts]
+        merged = [replace(part, cell=part.cell.at(example=shown)) for part in parts]
         lines = {shown if name == names[0] else name: lines[name] for name in lines if name not in names[1:]}
         lines[shown] = merged
     return lines
@@ -123,7 +123,7 @@ def _of_line(one: Measured, line: str) -> Measured:
     if about.refused:
         outcome = replace(outcome, status=FAILED, reason=about.refused)
         facts["error_kind"] = "model"
-    cell = replace(one.cell, example=f"{one.cell.example}{SEPARATOR}{line}")
+    cell = one.cell.at(example=f"{one.cell.example}{SEPARATOR}{line}")
     return _with(replace(one, cell=cell, outcome=outcome), **facts)
 
 
@@ -137,7 +137,7 @@ def _matters(one: Measured) -> bool:
 
 def _part(one: Measured, name: str, facts: Mapping[str, Any], **changes: Any) -> Measured:
     """A row of the program, with `facts` in place of those of the whole."""
-    cell = replace(one.cell, example=f"{one.cell.example}{SEPARATOR}{name}", **changes.pop("of_cell", {}))
+    cell = replace(one.cell.at(example=f"{one.cell.example}{SEPARATOR}{name}"), **changes.pop("of_cell", {}))
     program = one.facts.program
     whole: dict[str, Any] = {"sites": {}, "fits": {}, "returned": {}, "program": None, "notes": ()}
     seconds = None if program is None else program.seconds
@@ -172,9 +172,11 @@ def _sites(one: Measured, often: frozenset[str]) -> Iterable[Measured]:
             },
             of_cell={
                 "validation_samples": facts.get("validation_samples") or 0,
-                "samples": int(median(epoch.samples for epoch in epochs)),
                 "epochs": len(epochs) if fits else call_costs.number(calls),
-                "batch_size": facts.get("batch_size") or 0,
+                "counted": {
+                    "samples": int(median(epoch.samples for epoch in epochs)),
+                    "batch_size": facts.get("batch_size") or 0,
+                },
             },
             epochs=tuple(map(_with_long_names, kept)),
             phases={},

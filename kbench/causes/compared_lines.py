@@ -86,9 +86,7 @@ def _of_line(one: Measured) -> Measured:
     """The line's measurement with line and backend exchanged; what the lines do need not be the same."""
     site = _site(one)
     example = f"{program_of(one.cell.example)} on {one.cell.backend}"
-    return replace(
-        one, cell=replace(one.cell, example=example, backend=site, axes={**one.cell.axes, ARGUMENTS: site})
-    )
+    return replace(one, cell=one.cell.at(example=example, backend=site, **{ARGUMENTS: site}))
 
 
 def _of_backend(rows: Sequence[Summary]) -> list[str]:

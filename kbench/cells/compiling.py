@@ -108,4 +108,4 @@ def _link(source: str, target: str) -> None:
 def _shortest(task: CellTask) -> CellTask:
     """The task with one batch and one epoch."""
     validation = min(task.validation_samples, task.batch_size)
-    return replace(task, samples=task.batch_size, validation_samples=validation, epochs=1)
+    return replace(task.at(samples=task.batch_size), validation_samples=validation, epochs=1)

@@ -92,7 +92,7 @@ def run(
         finally:
             running.pop(task.id, None)
         outcomes[task.id] = outcome
-        if outcome.out_of_memory and axes.BATCH_SIZE in task.axes:
+        if outcome.out_of_memory and axes.BATCH_SIZE in task.varied:
             largest.setdefault(task.key.without([axes.BATCH_SIZE]), task.batch_size)
         listener.ended(task, outcome)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +102,7 @@ def spec(task: CellTask, here: RunPaths, script: Work | None = None) -> dict[str
     data = here.data.get(task.arrays)
     weights = here.published_weights.get(task.example)
     return {
-        **asdict(task),
+        **task.record,
         "schema": 1,
         "identity": task.identity,
         "example": portable(here.examples[task.example]),

@@ -11,24 +11,27 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from kbench import asked as groups
+from kbench import axes
 from kbench.cli import hints
-from kbench.cli.options import OPTIONS
+from kbench.cli.options import how
 from kbench.environments.interpreters import CHANNEL
 from kbench.errors import UserError
 from kbench.masking import masked_arguments
 from kbench.text import meant, nearest
 from kbench.version import __version__
 
-_SELECTION = ("--backends", "--device", "--python", "--channel", "--examples")
+_WHAT, _MORE = f"@{groups.WHAT}", f"@{groups.MORE}"  # the options of axes that stand here
+_SELECTION = ("--backends", _WHAT, "--python", "--channel", "--examples")
 _OF_CELLS = ("--timeout", "--memory-limit", "--pass-env")
 # A group of options with a title of its own.
 _NUMBERS = (
     "override the profile and the example",
-    ("--epochs", "--samples", "--batch-size", "--seed", "--seeds", "--init", "--augment"),
+    ("--epochs", f"@{groups.NUMBERS}", "--seed", "--seeds", "--init", "--augment"),
 )
 _VARIANTS = (
     "measure each backend in several versions or settings (for one backend: NAME@0.9 or NAME+jit=off in --backends)",
-    ("--jit", "--precision-policy", "--settings", "--env-set", "--keras", "--package of a run"),
+    (f"@{groups.VARIANTS}",),
 )
 _HOW_OFTEN = ("how often each cell is measured", ("--repeats", "--precision", "--budget", "--interleave"))
 _CLUSTER = ("on a cluster", ("--on", "--spread", "--select"))
@@ -42,8 +45,8 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
     "run": (
         "Measure examples on backends: seconds per epoch, loss and accuracy, as tables and plots.",
         (
-            *_SELECTION, "--suite", "--task", _VARIANTS, "--profile", _NUMBERS, _HOW_OFTEN,
-            "--image-data-format", "--threads", *_OF_CELLS, _DATA, _CLUSTER, "--baseline", "--name", "--dry-run",
+            *_SELECTION, "--suite", _VARIANTS, "--profile", _NUMBERS, _HOW_OFTEN,
+            _MORE, *_OF_CELLS, _DATA, _CLUSTER, "--baseline", "--name", "--dry-run",
             _DETAIL, "--explain", "--trace", "--no-plots", *_SHOWN, "--results",
         ),
     ),
@@ -51,9 +54,9 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         "Run your own Keras program, unchanged, on each backend: time and scores of every call of fit, evaluate and "
         "predict.",
         (
-            "file", "-m", "--backends", "--device", "--python", "--channel", "--with", "--shims", "--max-epochs",
-            "--max-steps", "--variant", "--compare-lines", "--seed", "--seeds", "--init of a script", "--workdir",
-            "--keep-files", _HOW_OFTEN, "--threads", "--timeout", "--memory-limit", "--data-dir", "--baseline",
+            "file", "-m", "--backends", _WHAT, "--python", "--channel", "--with", "--shims", "--max-epochs",
+            "--max-steps", _MORE, "--compare-lines", "--seed", "--seeds", "--init", "--workdir",
+            "--keep-files", _HOW_OFTEN, "--timeout", "--memory-limit", "--data-dir", "--baseline",
             "--name", "--dry-run",
             _DETAIL, "--explain", "--trace", "--show-output", "--no-plots", *_SHOWN, "--results",
         ),
@@ -66,59 +69,57 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         "Find the release of Keras or of a backend's framework, or the commit in your checkout, that made an example "
         "or a script slower, or changed its loss or memory.",
         (
-            "backend", "--package", "--good", "--bad", "--example", "--script of bisect", "--with", "--max-epochs",
-            "--max-steps", "--workdir", "--by", "--profile", "--budget of bisect",
-            "--threads of one", "--data-dir", "--results",
+            "backend", "--package", "--good", "--bad", "--example", "--script", "--with", "--max-epochs",
+            "--max-steps", "--workdir", "--by", "--profile", "--budget", _MORE, "--data-dir", "--results",
         ),
     ),
     "resume": (
         "Continue a run: measure the cells that are missing, or whose files have changed. With --budget, also "
         "measure open rows again.",
         (
-            "run", "--retry", "--budget of resume", "--on of resume", "--with of resume", _DETAIL, "--no-plots",
-            *_SHOWN, "--results",
+            "run", "--retry", "--budget", "--on", "--with", _DETAIL, "--no-plots", *_SHOWN, "--results",
         ),
     ),
     "list": (
         "List backends and examples: what each is and can do, whether it is installed; or suites; or your runs; or "
         "published figures.",
-        ("what to list", "workload", "--variables", "--format", "--python", "--results"),
+        ("what", "workload", "--variables", "--format", "--python", "--results"),
     ),
     "setup": (
         "Create the backends' environments where they are missing. Measures nothing.",
-        ("--backends", "--device", "--python", "--channel"),
+        ("--backends", _WHAT, "--python", "--channel"),
     ),
     "report": (
         "Write a run's tables, plots and pages again from its measurements, and print the tables; or put several "
         "runs on one page.",
         (
-            "runs", "--output", "--plot-style", "--plot-size", "--no-plots", "--verbose of report", "--baseline",
+            "runs", "--output", "--plot-style", "--plot-size", "--no-plots", "--verbose", "--baseline",
             *_SHOWN, "--results",
         ),
     ),
     "compare": (
         "Compare runs side by side. For each example and backend: steady times, their ratio with its 95 % interval, "
         "a verdict, final accuracy, time to accuracy, and whether the losses are the same.",
-        ("runs to compare", "--fail-above", "--allow", "--format", "--export", "--results"),
+        ("runs", "--fail-above", "--allow", "--format", "--export", "--results"),
     ),
     "export": ("Write a run's data in a format of other programs.", ("run", "--to", "--out", "--results")),
     "parity": (
         "Check whether backends compute the same on one batch, from the same weights and without dropout: the "
         "outputs of the model and of each layer, the loss, and the weights after 1 and 10 steps.",
         (
-            *_SELECTION, "--batch-size of parity", "--seed", "--form", "--script", "-m", "--with", "--shims",
-            "--workdir", "--image-data-format", "--threads of one", *_OF_CELLS, _DATA, "--name", "--dry-run",
+            *_SELECTION, f"@{groups.NUMBERS}", "--seed", "--form", "--script", "-m", "--with", "--shims",
+            "--workdir", _MORE, *_OF_CELLS, _DATA, "--name", "--dry-run",
             "--format", "--export", "--results",
         ),
     ),
     "doctor": (
         "Check this machine: Pythons, compilers, GPU, disk, environments, data. Changes nothing.",
-        ("--data-dir", "--device", "--python"),
+        ("--data-dir", _WHAT, "--python"),
     ),
     "clean": (
         "Show what is in kbench's cache folder, or remove one kind of it. The next run creates what it needs again. "
         "Results are never touched, and nothing is removed while a run goes on.",
-        ("what to free",),
+        ("what",),
     ),
 }  # fmt: skip
 
@@ -264,11 +265,22 @@ def _parsed(parser: argparse.ArgumentParser, arguments: Sequence[str], command: 
     return found
 
 
-def _options_of(command: str) -> list[str]:
-    """The names of a command's options."""
+def names_of(command: str) -> list[str]:
+    """The names of a command's options and arguments."""
     _, options = COMMANDS[command]
-    named = [one for option in options for one in (option[1] if isinstance(option, tuple) else (option,))]
-    return [one.split()[0] for one in named if one.startswith("--")]
+    entries = [one for option in options for one in (option[1] if isinstance(option, tuple) else (option,))]
+    return [name for entry in entries for name in _with_axes(entry, command)]
+
+
+def _with_axes(entry: str, command: str) -> list[str]:
+    """The option of an entry, or those of the axes that stand there."""
+    if not entry.startswith("@"):
+        return [entry]
+    return [asked.option for _, asked in axes.asked_by(command) if entry == f"@{asked.group}"]
+
+
+def _options_of(command: str) -> list[str]:
+    return [one for one in names_of(command) if one.startswith("--")]
 
 
 def add_options(parser: argparse.ArgumentParser, command: str) -> None:
@@ -276,12 +288,13 @@ def add_options(parser: argparse.ArgumentParser, command: str) -> None:
     _, options = COMMANDS[command]
     for option in options:
         if isinstance(option, tuple):
-            title, grouped = option
+            title, entries = option
             group = parser.add_argument_group(title) if title else parser.add_mutually_exclusive_group()
-            for one in grouped:
-                group.add_argument(one.split()[0], **OPTIONS[one])
+            for name in (one for entry in entries for one in _with_axes(entry, command)):
+                group.add_argument(name, **how(name, command))
         else:
-            parser.add_argument(option.split()[0], **OPTIONS[option])
+            for name in _with_axes(option, command):
+                parser.add_argument(name, **how(name, command))
 
 
 def first_run() -> str:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from kbench.cli import example_options
+from kbench import axes
+from kbench.asked import Asked, Numbers, Words
 from kbench.cli.bisect_options import BISECT
 from kbench.cli.option_types import (
     column_list,
@@ -26,21 +27,17 @@ from kbench.cli.option_types import (
 from kbench.cli.script_options import SCRIPT
 from kbench.comparison.values import ALLOWABLE
 from kbench.paths import with_home
-from kbench.planning.request import BUDGET, LAST_SEED, MAX, Request
-from kbench.selection.variants import JIT
-from kbench.values import CHANNELS_FIRST, CHANNELS_LAST, FAILED, PRECISION, TIMEOUT, UNAVAILABLE, UNSUPPORTED
+from kbench.planning.request import BUDGET, LAST_SEED, Request
+from kbench.values import FAILED, PRECISION, TIMEOUT, UNAVAILABLE, UNSUPPORTED
 
 KINDS = ("environments", "data", "compiled", "all")  # what `clean` can remove
 EXPORTS = ("parquet", "json", "tensorboard", "mlflow")
-LAYOUTS = ("native", CHANNELS_FIRST, CHANNELS_LAST, "both")
 RETRIED = (FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED)  # what `resume --retry` can measure again
 
 # What several options have in common.
 _COUNT = {"type": whole(1, 10**9), "metavar": "N"}
-_COUNTS = {"type": wholes(1, 10**9), "metavar": "LIST"}
 _TIME = {"type": duration, "metavar": "TIME"}
 _FOLDER = {"type": with_home, "metavar": "DIR"}
-_LIST = {"type": list_of(), "metavar": "LIST"}
 _REPEATED = {"action": "append", "default": []}
 _FLAG = {"action": "store_true"}
 _DETAIL = {"dest": "detail", "action": "store_const", "default": "usual"}
@@ -56,6 +53,9 @@ def _one_of(command: str, words: tuple[str, ...]) -> dict[str, Any]:
     return {"choices": words, "type": word_of(command, words)}
 
 
+_IN = "in"  # command -> what is otherwise of an option there
+
+# Those of axes are in kbench.axes.
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
     # What is measured, and where.
     "--backends": {
@@ -64,35 +64,15 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "names shown by `list` (the part after the slash is enough if it is unique), a generation such as "
         "keras3, native (frameworks without Keras), or all (of Keras)",
     },
-    **example_options.OPTIONS,
-    "--jit": {
-        "type": list_of(JIT),
+    "--examples": {
         "metavar": "LIST",
-        "help": "values of jit_compile to measure: some of on, off, auto; one row each",
+        "help": "names from `list`, your own files, core (default: those that take minutes), or all; with --suite, "
+        "which of its examples",
     },
-    "--settings": {
-        "type": list_of(("default", "tuned")),
-        "metavar": "LIST",
-        "help": "tuned (default): with the variables that kbench sets to make backends faster; default: without; "
-        "default,tuned: one row each. `list backends --variables` prints them",
-    },
-    "--precision-policy": {**_LIST, "help": "Keras dtype policies to measure, such as float32,mixed_bfloat16"},
-    "--env-set": {
-        **_REPEATED,
-        "metavar": "NAME=VALUE",
-        "help": "measure with and without this environment variable; may be repeated",
-    },
-    "--keras": {**_LIST, "help": "versions of Keras to measure, such as 3.8,3.15"},
-    "--package of a run": {
-        **_REPEATED,
-        "metavar": "NAME=VERSION",
-        "help": "also measure with this version of a package. keras=../keras takes it from a local folder, "
-        "keras=nightly takes the newest nightly build; may be repeated",
-    },
-    "--device": {
-        "default": "auto",
-        "metavar": "DEVICE",
-        "help": "auto (default: the first GPU, or else the CPU), cpu, gpu, gpu:N, or several: cpu,gpu",
+    "--suite": {
+        "metavar": "SUITE",
+        "help": "measure a suite: a name from `list suites`, or your own file.toml. Options that you give replace "
+        "the suite's; --profile smoke takes only the first of several batch sizes, threads, layouts and data",
     },
     "--python": {
         **_REPEATED,
@@ -109,8 +89,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "metavar": "CLUSTER",
         "help": "measure on the machines of a Dask cluster: tcp://HOST:PORT, tls://HOST:PORT, ssh:HOST,HOST, "
         "slurm:FILE (also pbs, lsf, sge, oar, moab, htcondor) or kubernetes:FILE",
+        _IN: {"resume": {"help": "the new address, for a run on a cluster"}},
     },
-    "--on of resume": {"metavar": "CLUSTER", "help": "the new address, for a run on a cluster"},
     "--spread": {**_FLAG, "help": "measure everything on every kind of machine (default: on any machine)"},
     "--select": {
         "metavar": "WHAT",
@@ -124,17 +104,6 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "full: the published settings",
     },
     "--epochs": {**_COUNT, "help": "epochs, or inference passes"},
-    "--samples": {
-        **_COUNTS,
-        "help": "use only the first N training samples; several: a row for each, such as 1000,4000",
-    },
-    "--batch-size": {
-        "type": wholes(1, 10**9, MAX),
-        "metavar": "LIST",
-        "help": "samples per step; several: a row for each, such as 32,64,128, ranked within each. 32,max doubles it "
-        "until it does not fit into memory",
-    },
-    "--batch-size of parity": {"type": wholes(1, 10**9), "metavar": "N", "help": "samples per step"},
     "--repeats": {
         "type": whole(1, 1000),
         "metavar": "N",
@@ -151,10 +120,13 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         **_TIME,
         "help": f"start no process that would take the run beyond this time, such as 90s, 10m or 1h (default: "
         f"{BUDGET / 60:.0f}m; 1m for a script with --explain)",
-    },
-    "--budget of resume": {
-        **_TIME,
-        "help": "also measure open rows again, for up to this time, such as 90s, 10m or 1h",
+        _IN: {
+            "resume": {"help": "also measure open rows again, for up to this time, such as 90s, 10m or 1h"},
+            "bisect": {
+                "default": 120.0,
+                "help": "time for each comparison of two releases, such as 90s or 10m (default: 2m)",
+            },
+        },
     },
     "--interleave": {
         **_choices("interleave"),
@@ -177,6 +149,13 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--init": {
         **_choices("init"),
         "help": "initial weights: seeded, the same on every backend (default), or each backend's own",
+        _IN: {
+            "script": {
+                "default": "backend",
+                "help": "initial weights: each backend's own (default), or seeded: the first model trained starts "
+                "with the same weights on every backend",
+            }
+        },
     },
     "--augment": {**_FLAG, "help": "augment images in examples that define how"},
     "--form": {
@@ -206,22 +185,6 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     },
     "--show-output": {**_FLAG, "help": "print each cell's stdout when the cell ends"},
     # How a cell runs.
-    "--image-data-format": {
-        "type": list_of(LAYOUTS),
-        "metavar": "LIST",
-        "help": "image layout: channels_first, channels_last, native (default: each backend's preferred one) or both",
-    },
-    "--threads": {
-        "type": wholes(1, 4096),
-        "metavar": "LIST",
-        "help": "CPU threads of each process, if the framework supports it (default: one per available core); "
-        "several: a row for each, such as 1,2",
-    },
-    "--threads of one": {
-        "type": wholes(1, 4096),
-        "metavar": "N",
-        "help": "CPU threads of each process, if the framework supports it (default: one per available core)",
-    },
     "--timeout": {
         "type": seconds,
         "metavar": "TIME",
@@ -249,7 +212,18 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--data-dir": {**_FOLDER, "help": "folder with the published data files (default: KBENCH_DATA)"},
     # Which run, and where.
     "run": {"nargs": "?", "default": "latest", "help": "a run's name or folder (default: the latest)"},
-    "runs": {"nargs": "*", "metavar": "run", "help": "a run's name or folder (default: the latest)"},
+    "runs": {
+        _IN: {
+            "report": {"nargs": "*", "metavar": "run", "help": "a run's name or folder (default: the latest)"},
+            "compare": {
+                "nargs": "+",
+                "metavar": "RUN[:BACKEND]",
+                "help": "a run's name or folder, latest, or reference (the run that comes with a checkout); with "
+                ":BACKEND, only its rows. All are compared with the first. `RUN published` compares with the "
+                "literature",
+            },
+        }
+    },
     "--name": {"metavar": "NAME", "help": "name of the run's folder in --results (default: the current time)"},
     "--results": {**_FOLDER, "default": Path("results"), "help": "folder of all runs (default: ./results)"},
     "--no-plots": {
@@ -274,8 +248,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         **_DETAIL,
         "const": "verbose",
         "help": "print a line per epoch, and the tables of all examples; without it those of one or two",
+        _IN: {"report": {"help": "print the tables of more than two examples, too"}},
     },
-    "--verbose of report": {**_DETAIL, "const": "verbose", "help": "print the tables of more than two examples, too"},
     "--format": {
         "choices": ("table", "markdown", "csv", "json"),
         "default": "table",
@@ -318,18 +292,17 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         **_FLAG,
         "help": "print the environment variables that make backends faster, to copy them",
     },
-    "what to list": {
+    "what": {
         "nargs": "?",
-        **_one_of("list", ("all", "backends", "examples", "suites", "published", "runs")),
-        "default": "all",
+        _IN: {
+            "list": {
+                **_one_of("list", ("all", "backends", "examples", "suites", "published", "runs")),
+                "default": "all",
+            },
+            "clean": {**_one_of("clean", KINDS), "help": "what to remove (default: nothing, only list)"},
+        },
     },
     "workload": {"nargs": "?", "help": "with published: only the figures of this workload"},
-    "runs to compare": {
-        "nargs": "+",
-        "metavar": "RUN[:BACKEND]",
-        "help": "a run's name or folder, latest, or reference (the run that comes with a checkout); with :BACKEND, "
-        "only its rows. All are compared with the first. `RUN published` compares with the literature",
-    },
     "--fail-above": {
         "type": ratio,
         "metavar": "RATIO",
@@ -350,5 +323,27 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": f"formats to write: some of {', '.join(EXPORTS)}",
     },
     "--out": {**_FOLDER, "help": "folder to write to (default: export/ in the run's folder)"},
-    "what to free": {"nargs": "?", **_one_of("clean", KINDS), "help": "what to remove (default: nothing, only list)"},
 }
+
+
+def how(option: str, command: str) -> dict[str, Any]:
+    """What argparse has to know of an option of a command."""
+    for _, asked in axes.asked_by(command):
+        if asked.option == option:
+            return _of_axis(asked, command)
+    declared = OPTIONS[option]
+    found = {name: value for name, value in declared.items() if name != _IN}
+    return {**found, **declared.get(_IN, {}).get(command, {})}
+
+
+def _of_axis(asked: Asked, command: str) -> dict[str, Any]:
+    single = command in asked.single
+    found: dict[str, Any] = {"dest": asked.dest, "metavar": asked.metavar, "default": asked.default}
+    found["help"] = "; ".join(filter(None, (asked.help, "" if single else asked.several)))
+    match asked.takes:
+        case Numbers(lowest, highest, words):
+            found["type"] = wholes(lowest, highest, *(() if single else words))
+            found["metavar"] = "N" if single else asked.metavar
+        case Words(words):
+            found["type"] = list_of(words)
+    return found | (_REPEATED if asked.repeated else {})

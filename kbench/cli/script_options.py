@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, get_args, get_type_hints
 
 from kbench.cli.option_types import packages, whole, wholes
-from kbench.planning.request import Request, Script
+from kbench.planning.request import Script
 
 SCRIPT: Mapping[str, Mapping[str, Any]] = {
     "file": {
@@ -24,20 +24,7 @@ SCRIPT: Mapping[str, Mapping[str, Any]] = {
         "metavar": "FILE",
         "help": "compare the first model that this program trains, instead of examples: FILE or -m MODULE, as for "
         "`script`; its own arguments follow --",
-    },
-    "--init of a script": {
-        "choices": get_args(get_type_hints(Request)["init"]),
-        "default": "backend",
-        "help": "initial weights: each backend's own (default), or seeded: the first model trained starts with the "
-        "same weights on every backend",
-    },
-    "--variant": {
-        "action": "append",
-        "default": [],
-        "dest": "variants",
-        "metavar": "ARGUMENTS",
-        "help": "also run the program with these further arguments, as rows of their own, compared with those "
-        "without: --variant=--mask, --variant='--units 64'; may be repeated",
+        "in": {"bisect": {"help": "your own program instead of an example; its arguments follow --"}},
     },
     "--compare-lines": {
         "type": wholes(1, 10**9),
@@ -58,14 +45,12 @@ SCRIPT: Mapping[str, Mapping[str, Any]] = {
         "metavar": "LIST",
         "help": "further packages to install, such as pandas,scikit-learn; those of its `# /// script` block (PEP "
         "723) are installed anyway",
-    },
-    "--with of resume": {
-        "dest": "packages",
-        "type": packages,
-        "default": (),
-        "metavar": "LIST",
-        "help": "packages of a script whose addresses have passwords, which are not kept; arguments with secrets "
-        "follow --",
+        "in": {
+            "resume": {
+                "help": "packages of a script whose addresses have passwords, which are not kept; arguments with "
+                "secrets follow --"
+            }
+        },
     },
     "--shims": {
         "action": "store_true",

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-from kbench.cli.arguments import COMMANDS
-from kbench.cli.options import OPTIONS
+from kbench.cli.arguments import names_of
+from kbench.cli.options import how as declared
 from kbench.environments.interpreters import CHANNEL
 from kbench.errors import UserError
 from kbench.text import nearest
@@ -20,7 +20,7 @@ OptionValues = OptionValue | Sequence[OptionValue]
 
 def options(command: str, words: Mapping[str, OptionValues]) -> dict[str, Any]:
     """The command's options by the names that `argparse` would give them, its defaults included. Raises UserError."""
-    known = {_word(name): (name.split()[0], OPTIONS[name]) for name in _names(command)}
+    known = {_word(name): (name, declared(name, command)) for name in names_of(command)}
     if unknown := [word for word in words if word not in known]:
         raise UserError(f"`{command}` has no option {unknown[0]!r}{nearest(unknown[0], known)}")
     values: dict[str, Any] = {"command": command, "arguments": ()}
@@ -42,14 +42,8 @@ def options(command: str, words: Mapping[str, OptionValues]) -> dict[str, Any]:
     return values
 
 
-def _names(command: str) -> list[str]:
-    """The command's options, as `OPTIONS` names them."""
-    _, entries = COMMANDS[command]
-    return [one for entry in entries for one in (entry[1] if isinstance(entry, tuple) else (entry,))]
-
-
 def _word(name: str) -> str:
-    return name.split()[0].lstrip("-").replace("-", "_")
+    return name.lstrip("-").replace("-", "_")
 
 
 def _is_flag(how: Mapping[str, Any]) -> bool:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from kbench import paths
+from kbench import axes, paths
 from kbench.analysis.rows import summarised
 from kbench.cluster.messages import Order, Result, decode, encode
 from kbench.errors import UserError
@@ -56,12 +56,13 @@ def _end_with_parent() -> None:
 
 def _measure(order: Order, folder: Path) -> Result:
     example = _example(order, folder)
+    on = [devices.choose(one, devices.gpus()).label for one in order.device.split(",")]
     asked = msgspec.convert(
         {
             **order.request,
             **_data_folder(order),
             "examples": [str(example)],
-            "device": [devices.choose(one, devices.gpus()).label for one in order.device.split(",")],
+            "values": {**order.request["values"], axes.DEVICE: on},
         },
         Request,
     )

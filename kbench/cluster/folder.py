@@ -25,9 +25,9 @@ from kbench.cluster.messages import Block, Result
 from kbench.cluster.schedule import Worker
 from kbench.errors import UserError
 from kbench.planning import request
-from kbench.store import schema1
+from kbench.store import schemas
 from kbench.store.files import os_errors_as_user_errors, read_json, replace, replace_json
-from kbench.store.runs import CLUSTER, LONGEST_NAME, MACHINES, SCHEMA, create_with
+from kbench.store.runs import CLUSTER, LONGEST_NAME, MACHINES, create_with
 from kbench.whole_folders import scratch
 
 BLOCKS = "blocks"
@@ -64,8 +64,8 @@ def read(run: Path) -> ClusterRun:
     """The contents of cluster.json. Raises UserError."""
     try:
         found = dict(read_json(run / CLUSTER))
-        if found.get("schema") == schema1.SCHEMA and isinstance(found.get("request"), dict):
-            found["request"] = schema1.request_upgraded(found["request"])
+        if isinstance(found.get("request"), dict):
+            found["request"] = schemas.request_upgraded(found["request"], found.get("schema"))
         return msgspec.convert(found, ClusterRun)
     except msgspec.ValidationError as error:
         raise UserError(f"{run / CLUSTER} is damaged: {error}.") from None
@@ -149,7 +149,7 @@ def _check(sent: Path, block: Block, record: ClusterRun) -> None:
 
 def _parts(path: Path) -> Mapping[str, Any]:
     """A block's run.json, with all that `join` needs. Raises UserError."""
-    whole = schema1.upgraded(read_json(path), SCHEMA)
+    whole = schemas.upgraded(read_json(path))
     plan, asked = whole.get("plan"), whole.get("request")
     if not (
         isinstance(plan, dict)

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from kbench import paths
+from kbench import axes, paths
 from kbench.cluster.block import BACKENDS, EXAMPLES
 from kbench.cluster.folder import ClusterRun
 from kbench.cluster.messages import Block, Order
@@ -30,9 +30,8 @@ def blocks(request: Request, chosen: Sequence[Example]) -> tuple[Block, ...]:
 def sent(request: Request, chosen: Sequence[Example], threads: tuple[int, ...] | None) -> dict[str, Any]:
     """The request without what each machine chooses; each block has its share of the budget."""
     asked: dict[str, Any] = msgspec.to_builtins(request)
-    del asked["device"]
-    if threads is None:
-        del asked["threads"]
+    left_out = (axes.DEVICE,) if threads else (axes.DEVICE, axes.THREADS)
+    asked["values"] = {name: values for name, values in request.values.items() if name not in left_out}
     if request.budget:
         asked["budget"] = request.budget / len(chosen)
     return asked

@@ -19,7 +19,7 @@ from kbench.causes.explained import Explained
 from kbench.commands import choices
 from kbench.environments import locks
 from kbench.errors import Stopped, UserError
-from kbench.planning.request import Request, cores
+from kbench.planning.request import Request
 from kbench.screen import finish, terminal
 from kbench.screen.listener import Screen
 from kbench.selection import commits, names, scripts, variants
@@ -183,7 +183,7 @@ def _request(options: dict[str, Any]) -> Request:
         profile=options["profile"],
         precision=PRECISION,
         budget=options["budget"],
-        threads=options["threads"] or cores(),
+        values=choices.values(options),
         data_dir=None if mirror is None else paths.portable(mirror),
         script=script,
     )

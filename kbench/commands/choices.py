@@ -28,16 +28,6 @@ from kbench.values import PRECISION, Backend, Device, Example
 
 Options = Mapping[str, Any]  # of a command, by the names that kbench.cli.options gives them
 
-# Options that multiply the backends -> the start of such a setting in a backend's name.
-SETTINGS = {
-    "jit": "jit=",
-    "precision_policy": "policy=",
-    "settings": "settings=",
-    "env_set": "",
-    "keras": "keras=",
-    "package": "",
-}
-
 EXPLAINED_BUDGET = 60.0  # seconds, of a script with --explain
 # What a suite says of its examples, where the user does not.
 _OF_SUITE = ("batch_size", "threads", "image_data_format", "task", "data_source")
@@ -55,7 +45,7 @@ _OF_PROGRAMS = {
 def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Device]) -> Request:
     """The request in the options of `run`, `script` or `parity`, named like its fields. Raises UserError."""
     chosen = selection.select_backends(options["backends"], known)
-    chosen = selection.in_settings(chosen, [*(_settings(options, name) for name in SETTINGS), _variants(options)])
+    chosen = selection.in_settings(chosen, _settings(options))
     on = tuple(devices.choose(one, gpus) for one in options["device"].split(","))
     program, module = _script(options)
     suite = None
@@ -73,7 +63,7 @@ def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Devic
         "examples": tuple(paths.portable(one.path) for one in named.chosen),
         "named_examples": tuple(sorted(named.named)),
         "pythons": {name: ChosenPython(paths.portable(one.path), one.as_is) for name, one in pythons.items()},
-        "device": tuple(one.label for one in on),
+        "values": values(options) | {axes.DEVICE: tuple(one.label for one in on)},
         "suite": suite,
         "data_dir": None if mirror is None else paths.portable(mirror),
         "pass_env": passed_variables(options),
@@ -82,6 +72,12 @@ def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Devic
     if program is not None:
         asked["script"] = script(options, program, module, known)
     return Request(**asked)
+
+
+def values(options: Options) -> dict[str, tuple[axes.Value, ...]]:
+    """The values to measure on each axis whose option was given, but for those in a backend's name."""
+    asked = {axis.name: options.get(asked.dest) for axis, asked in axes.asked_by(options["command"]) if asked.takes}
+    return {name: tuple(given) for name, given in asked.items() if given and name not in axes.of_backends()}
 
 
 def script(options: Options, program: Example, module: str, known: Mapping[str, Backend]) -> Script:
@@ -149,16 +145,26 @@ def _named_examples(options: Options) -> str:
     return selection.CORE if options["examples"] is None else str(options["examples"])
 
 
-def _settings(options: Options, option: str) -> list[str]:
-    """The settings that an option of SETTINGS asks for; variables and packages come in addition to none."""
-    given = [SETTINGS[option] + one for one in options.get(option) or ()]
-    return given if given and SETTINGS[option] else ["", *given]
+def _settings(options: Options) -> list[list[str]]:
+    """The settings that multiply the backends, of each axis; those whose option is repeated are beside none."""
+    found = []
+    for axis, asked in axes.asked_by(options["command"]):
+        if not axis.of_backend:
+            continue
+        given = options.get(asked.dest) or ()
+        if axis.name == axes.ARGUMENTS:
+            found.append(_variants(given))
+        elif asked.repeated or not given:
+            found.append(["", *given])
+        else:
+            found.append([f"{axis.name}={one}" for one in given])
+    return found
 
 
-def _variants(options: Options) -> list[str]:
+def _variants(texts: Sequence[str]) -> list[str]:
     """The settings that --variant asks for, beside none. Raises UserError."""
     found = [""]
-    for text in options.get("variants") or ():
+    for text in texts:
         try:
             given = shlex.split(text)
         except ValueError as error:
@@ -202,12 +208,10 @@ def chosen_baseline(baseline: str | None, names: Iterable[str]) -> str:
 
 def check_one_value_each(options: Options) -> None:
     """Raises UserError if an option has several values, of a command that measures one of each."""
-    for name in ("device", "threads", "batch_size"):
-        value = options.get(name) or ()
-        if len(value.split(",") if isinstance(value, str) else value) > 1:
-            raise UserError(
-                f"--{name.replace('_', '-')}: `{options['command']}` takes one value; `run` takes several."
-            )
+    for _, asked in axes.asked_by(options["command"]):
+        value = options.get(asked.dest) or ()
+        if options["command"] in asked.single and len(value.split(",") if isinstance(value, str) else value) > 1:
+            raise UserError(f"{asked.option}: `{options['command']}` takes one value; `run` takes several.")
 
 
 def chosen_pythons(options: Options, known: Mapping[str, Backend]) -> dict[str, Choice]:

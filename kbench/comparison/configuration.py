@@ -15,7 +15,7 @@ SETTING, MACHINE, PACKAGE, VARIABLE = "setting", "machine", "package", "variable
 ABSENT = "-"
 # What a run's tables show anyway, or what follows from its course.
 _NOT_SETTINGS = frozenset(
-    ("backends", "examples", "named_backends", "named_examples", "further", "extra_repeats", "device")
+    ("backends", "examples", "named_backends", "named_examples", "extra_repeats", "device", "values")
 )
 
 
@@ -31,7 +31,7 @@ class Difference:
 
 def differences(sides: Sequence[ComparedRun]) -> list[Difference]:
     """In the order of the kinds. Of environments only those that all sides have are compared."""
-    found = _unlike(SETTING, [_flat(one.request) for one in sides])
+    found = _unlike(SETTING, [_flat({**one.request, **_of(one.request, "values")}) for one in sides])
     found += _unlike(MACHINE, [_machine(one.provenance) for one in sides])
     for kind, key in ((PACKAGE, "packages"), (VARIABLE, "variables")):
         of_backends: dict[tuple[str, tuple[str, ...]], list[str]] = {}

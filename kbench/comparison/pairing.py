@@ -11,7 +11,7 @@ from kbench import axes
 from kbench.analysis import fingerprints, summaries
 from kbench.analysis.ratios import Compared, Timed, between_samples, compare, verdict
 from kbench.analysis.roofline import Limits
-from kbench.axes import RowKey
+from kbench.axes import Point, RowKey
 from kbench.comparison.values import EQUAL, FINGERPRINT, HIGHER, LOWER, MACHINE, WITHIN, About, Pair
 from kbench.machine.provenance import machine_differences
 from kbench.summary import TO_RUN, Summary
@@ -56,10 +56,9 @@ def pairs(runs: Sequence[ComparedRun], allowed: Collection[str] = ()) -> list[Pa
     first, *others = runs
     along = [axes.RUN, axes.LAYOUT, axes.DEVICE]
     along += axes.of_backends() if all(one.of_one_backend for one in runs) else []
-    varying = {name for one in runs for timed in one.rows for name in timed.row.axes}
+    along += axes.common(timed.row.key for one in runs for timed in one.rows)
     mine, *theirs = [
-        [replace(one, point=one.row.point_with(varying, run=number)) for one in run.rows]
-        for number, run in enumerate(runs)
+        [replace(one, point=_among_runs(one.row, number)) for one in run.rows] for number, run in enumerate(runs)
     ]
     beside = [compare([*mine, *rows], along, _suits, TO_RUN) for rows in theirs]
     made = []
@@ -73,6 +72,11 @@ def pairs(runs: Sequence[ComparedRun], allowed: Collection[str] = ()) -> list[Pa
         matched = {id(each.row.row) for each in found}
         made += [Pair(other.about.letter, None, one.row) for one in other.rows if id(one.row) not in matched]
     return made
+
+
+def _among_runs(row: Summary, run: int) -> Point:
+    """Its point among several runs: with the data that it had, whether they were asked for or not."""
+    return row.key.changed(axes.DATA, row.data_source).changed(axes.RUN, run)
 
 
 def _suits(one: Timed, other: Timed) -> int:

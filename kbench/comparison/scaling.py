@@ -69,7 +69,7 @@ class Lines:
     @property
     def others(self) -> list[Axis]:
         """The axes, beside this one, that make other work of the lines, or with numbers on which they differ."""
-        found = axes.varying(line.key for line in self.lines)
+        found = axes.varying((line.key for line in self.lines), [one.name for one in axes.numbers()])
         return [axis for axis in found if axis.number or not axis.same_work]
 
     @property
@@ -104,7 +104,7 @@ def lines(sides: Sequence[SweepRun]) -> tuple[list[Lines], list[str]]:
 
 def _task(row: Summary) -> str:
     """What is done with the example, where that is not what it says itself."""
-    return str(row.axes.get(axes.TASK, ""))
+    return str(row.key.named[axes.TASK] or "")
 
 
 def _of_example(example: str, task: str, sides: Sequence[SweepRun]) -> list[Lines] | str:
@@ -133,7 +133,7 @@ def _of_example(example: str, task: str, sides: Sequence[SweepRun]) -> list[Line
 
 
 def _along(axis: Axis, example: str, timed: Sequence[Summary], differing: tuple[str, ...]) -> Lines | None:
-    found = axes.beside(timed, lambda row: row.point_with([one.name for one in axes.numbers()]), [axis.name])
+    found = axes.beside(timed, _point, [axis.name])
     drawn = [
         Line(key, tuple(sorted((LinePoint(_value(row, axis) or 0, row) for row in rows), key=lambda one: one.at)))
         for key, rows in found.items()
@@ -146,8 +146,14 @@ def _along(axis: Axis, example: str, timed: Sequence[Summary], differing: tuple[
 
 
 def _value(row: Summary, axis: Axis) -> int | None:
-    value = row.on(axis.name)
-    return value if isinstance(value, int) else None
+    value = _point(row)[axis.name]
+    return value or None if isinstance(value, int) else None  # 0: unknown
+
+
+def _point(row: Summary) -> RowKey:
+    """Its point, with the numbers that were found of a program's line."""
+    found = {one.name: getattr(row, one.name, 0) for one in axes.numbers() if row.work.of_line}
+    return axes.point({**dict(row.key.values), **found}, varied=row.key.varied)
 
 
 def _others(here: Sequence[tuple[SweepRun, Sequence[Summary]]]) -> list[str]:

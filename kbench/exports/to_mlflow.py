@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
 from pathlib import Path
 
 from mlflow.tracking import MlflowClient
@@ -13,6 +12,7 @@ from kbench.errors import UserError
 from kbench.values import OK, Measured
 
 _METRICS = ("seconds", "loss", "accuracy", "val_loss", "val_accuracy")
+_OF_CELL = ("repeat", "profile", "validation_samples", "epochs", "seed", "timing")
 _FACTS = ("keras_version", "backend_version", "parameters")
 
 
@@ -38,7 +38,9 @@ def write(run: Analysis, out: Path) -> list[str]:
 def _log(client: MlflowClient, experiment: str, one: Measured) -> None:
     logged = client.create_run(experiment, run_name=one.cell.id).info.run_id
     facts = {name: value for name in _FACTS if (value := getattr(one.facts, name)) not in (None, "")}
-    for name, value in {**asdict(one.cell), **facts}.items():
+    of_cell = {name: value for name, value in one.cell.values.items() if value != ""}
+    others = {name: getattr(one.cell, name) for name in _OF_CELL}
+    for name, value in {**of_cell, **others, **facts}.items():
         client.log_param(logged, name, value)
     for epoch in one.epochs:
         for name in _METRICS:

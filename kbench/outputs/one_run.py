@@ -136,8 +136,8 @@ def _plots(analysis: Analysis, style: Style, accuracies: Sequence[PublishedAccur
         stem = file_name(example)
         drawn[example] = _named(f"{stem}-convergence", curves) | _named(f"{stem}-seconds", bars(rows, chosen, style))
         if any(row.memory_growth_mib for row in rows):
-            of_rows = program_of(rows[0].example), rows[0].axes.get(axes.TASK)
-            shown = [one for one in results.measured if (one.cell.example, one.cell.axes.get(axes.TASK)) == of_rows]
+            of_rows = program_of(rows[0].example), rows[0].key.named[axes.TASK]
+            shown = [one for one in results.measured if (one.cell.example, one.cell.key.named[axes.TASK]) == of_rows]
             drawn[example] |= _named(f"{stem}-memory", memory(shown, chosen, style))
     for sweep in within(summaries):
         stem = f"{file_name(sweep.title)}-by-{sweep.axis.title.replace(' ', '-')}"

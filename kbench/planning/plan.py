@@ -78,7 +78,7 @@ def make(
     `report` gets a line if versions have to be found first. Raises UserError if a number does not fit an example, or
     if a backend, an example or the device does not exist.
     """
-    on = tuple(dict.fromkeys(devices.choose(one, gpus) for one in request.device))
+    on = tuple(dict.fromkeys(devices.choose(str(one), gpus) for one in request.on(axes.DEVICE)))
     chosen = tuple(_backend(name, known, on, report) for name in request.backends)
     _check_different(request.backends)
     loaded = tuple(loader(request)(paths.with_home(path)) for path in request.examples)

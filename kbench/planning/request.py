@@ -12,7 +12,8 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
-from kbench import paths
+from kbench import axes, paths
+from kbench.axes import Value
 from kbench.environments.interpreters import Choice
 from kbench.errors import UserError
 from kbench.machine.host import visible_cores
@@ -92,13 +93,9 @@ class Request:
     named_backends: tuple[str, ...] = ()  # those that the user named one by one, not as a group
     named_examples: tuple[str, ...] = ()
     pythons: Mapping[str, ChosenPython] = field(default_factory=dict)  # by backend
-    # What may take several values: a run has a row for each. Empty leaves a number to the profile or the example.
-    device: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)] = ("cpu",)  # or "gpu:0"
-    image_data_format: tuple[Literal["native", "channels_first", "channels_last", "both"], ...] = ("native",)
-    batch_size: tuple[Count | Literal["max"], ...] = ()  # MAX: as large as fits, by doubling
-    samples: tuple[Count, ...] = ()
-    threads: Annotated[tuple[Count, ...], msgspec.Meta(min_length=1)] = field(default_factory=cores)  # of a cell
-    task: tuple[Literal["train", "infer"], ...] = ()  # empty: each example's own
+    # Axis -> what is measured on it: a row for each combination. An axis that is left out takes what is usual, or is
+    # left to the profile or the example.
+    values: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     suite: Suite | None = None  # what it says of an example counts instead of the fields above
     steps: Count | None = None  # of a suite: an epoch has at least so many
     profile: Literal["smoke", "quick", "full"] = "quick"
@@ -126,20 +123,35 @@ class Request:
     script: Script | None = None  # if `examples` is a user's program
     baseline: str = ""  # full name of the backend of --baseline
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", _usual() | {name: of for name, of in self.values.items() if of})
+
+    def at(self, **values: tuple[Value, ...]) -> Request:
+        """The request with these values on these axes."""
+        return replace(self, values={**self.values, **values})
+
+    def on(self, axis: str) -> tuple[Value, ...]:
+        """The values on an axis; empty if they are left to the profile or the example."""
+        return self.values.get(axis, ())
+
+    def numbers_on(self, axis: str) -> tuple[int, ...]:
+        """Those that are numbers, the smallest first, each once."""
+        return tuple(sorted({one for one in self.on(axis) if isinstance(one, int)}))
+
     def of(self, example: str, task: str) -> Request:
         """The request for one example and task of its suite."""
         if self.suite is None or example not in self.suite.settings:
             return self
         settings = self.suite.settings[example]
         given = settings.infer if task == INFER else settings.train
-        names = ("batch_size", "threads", "image_data_format", "steps")
-        return replace(self, **{name: value for name in names if (value := getattr(given, name))})
+        values = {name: of for name in (axes.BATCH_SIZE, axes.THREADS, axes.LAYOUT) if (of := getattr(given, name))}
+        return replace(self.at(**values), steps=given.steps or self.steps)
 
     def tasks_of(self, example: Example) -> tuple[str, ...]:
         """What is to be done with the example. Inference is possible with any, training not."""
         settings = self.suite.settings.get(example.name) if self.suite else None
-        asked = (settings.task if settings else ()) or self.task or (example.task,)
-        return (INFER,) if INFER in asked and example.task == INFER else tuple(dict.fromkeys(asked))
+        asked = (*(settings.task if settings else ()),) or self.on(axes.TASK) or (example.task,)
+        return (INFER,) if INFER in asked and example.task == INFER else tuple(dict.fromkeys(map(str, asked)))
 
     def sources_of(self, example: str, task: str) -> tuple[str, ...]:
         """Whether its suite asks for real data, synthetic ones, or both; empty if it leaves that to the run."""
@@ -166,6 +178,12 @@ class Request:
     def data_folder(self) -> Path | None:
         """The folder with the published files, if any."""
         return None if self.data_dir is None else paths.with_home(self.data_dir)
+
+
+def _usual() -> dict[str, tuple[Value, ...]]:
+    """What is measured on an axis where nothing is asked for, as far as that is the same for all examples."""
+    found = {axis.name: (axis.default,) for axis in axes.AXES if axis.asked and axis.default is not None}
+    return {**found, axes.DEVICE: ("cpu",), axes.LAYOUT: ("native",), axes.THREADS: cores()}
 
 
 def with_secrets(asked: Request, arguments: Sequence[str], packages: Sequence[str], run: Path) -> Request:
@@ -196,7 +214,12 @@ def read(asked: object, run: Path) -> Request:
     if not isinstance(asked, dict) or "backends" not in asked:
         raise UserError(f"{run} is from an older version, which did not keep its options: start a new run.")
     try:
-        return msgspec.convert(asked, Request)
+        found = msgspec.convert(asked, Request)
+        for name, values in found.values.items():
+            asked_by = axes.by_name(name).asked
+            if asked_by and not all(map(asked_by.accepts, values)):
+                raise msgspec.ValidationError(f"its values of {name}")
+        return found
     except msgspec.ValidationError as error:
         raise UserError(
             f"{run / 'run.json'} is damaged: what was asked for cannot be read from it ({error})."

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from kbench import datasets
-from kbench.axes import BATCH_SIZE, DATA, SAMPLES, TASK, THREADS, Value
+from kbench import axes, datasets
+from kbench.axes import BACKEND, BATCH_SIZE, DATA, DEVICE, EXAMPLE, LAYOUT, SAMPLES, TASK, Value
 from kbench.errors import Unavailable, Unsupported, UserError
 from kbench.masking import masked_variables
 from kbench.planning.request import MAX, Request
@@ -36,16 +36,8 @@ START_SECONDS = 900.0  # for imports, compilation and exit
 SAMPLE_SECONDS = {"train": 0.2, "infer": 5.0}
 SCRIPT_SECONDS = 3600.0
 LONGEST_SECONDS = 48 * 3600.0
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """What may take several numbers."""
-
-    batch_size: int
-    samples: int
-    threads: int
-    axes: Mapping[str, Value]  # those that do
+# The axes whose values depend on a backend, or on whether an example has them.
+_ELSEWHERE = (EXAMPLE, BACKEND, LAYOUT, DEVICE, TASK, DATA)
 
 
 def of_example(
@@ -60,17 +52,19 @@ def of_example(
 
     `task` is its own, or inference of what it trains, or none that it can do.
     """
-    several, of_work = len(request.tasks_of(example)) > 1, dict[str, Value]()
-    if (several or task != example.task) and task in request.tasks_of(example):
-        of_work[TASK] = task
+    several = len(request.tasks_of(example)) > 1
+    of_work = [TASK] if (several or task != example.task) and task in request.tasks_of(example) else []
     impossible = example.task == INFER and task == TRAIN
     sources = request.sources_of(example.name, task) if datasets.is_published(example.data) else ()
     request = request.of(example.name, task)
     example = replace(example, task=task)
-    for sizes, source, device, backend in product(_sizes(example, request), sources or ("",), devices, backends):
+    given = _values(example, request)
+    varied = (*of_work, *([DATA] if len(sources) > 1 else []), *(name for name, of in given.items() if len(of) > 1))
+    sizes = [dict(zip(given, point, strict=True)) for point in product(*given.values())]
+    for values, source, device, backend in product(sizes, sources or ("",), devices, backends):
         of_backend, verdict = _of_backend(backend, example.task, request, device)
         of_twin, unwritten = _of_twin(example, backend, request, backends)
-        for layout in _layouts(example, backend, request.image_data_format, device):
+        for layout in _layouts(example, backend, request.on(LAYOUT), device):
             other = backend.kind == NATIVE and example.input == "image" and layout != _native(backend, device)
             found = verdict or unwritten
             if impossible:
@@ -78,19 +72,26 @@ def of_example(
             if other and not found:
                 found = Outcome(UNSUPPORTED, f"its twins compute with {_native(backend, device)}")
             row = CellTask(
-                image_data_format=layout,
-                device=device.label,
+                values=axes.complete(
+                    {
+                        EXAMPLE: example.name,
+                        BACKEND: backend.name,
+                        LAYOUT: layout,
+                        DEVICE: device.label,
+                        TASK: task,
+                        DATA: source,
+                        **values,
+                    }
+                ),
+                varied=varied,
                 repeat=1,
                 seed=request.seed,
-                threads=sizes.threads,
-                axes={**of_work, **({DATA: source} if len(sources) > 1 else {}), **sizes.axes},
-                source=source,
                 init=request.init,
                 passed=passed,
                 memory_limit_mib=request.memory_limit_mib,
                 script=_of_script(request, backend),
                 guest_sha256=guest_sha256(),
-                **_of_example(example, request, sizes),
+                **_of_example(example, request, values),
                 **of_backend,
                 **of_twin,
             )
@@ -115,21 +116,16 @@ def repeats(task: CellTask, request: Request) -> set[int]:
     return {*range(1, request.repeats + 1), *extra}
 
 
-def _sizes(example: Example, request: Request) -> list[Sizes]:
-    """Every combination of the numbers that were asked for, the smallest first."""
-    if example.task == SCRIPT:
-        batch_sizes, samples = [0], [0]
+def _values(example: Example, request: Request) -> dict[str, Sequence[Value]]:
+    """The values to measure of an example on each axis that depends on no backend; numbers from the smallest on."""
+    if example.task == SCRIPT:  # found, not asked for
+        of_example: dict[str, Sequence[Value]] = {BATCH_SIZE: [0], SAMPLES: [0]}
     else:
-        samples = sorted({*request.samples}) or [_samples(example, request)]
-        batch_sizes = _batch_sizes(example, request, samples[0])
-    threads = sorted({*request.threads})
-    several = {BATCH_SIZE: len(batch_sizes) > 1, SAMPLES: len(samples) > 1, THREADS: len(threads) > 1}
-    found = []
-    for of_batch, of_epoch, of_process in product(batch_sizes, samples, threads):
-        values = {BATCH_SIZE: of_batch, SAMPLES: of_epoch, THREADS: of_process}
-        varying: dict[str, Value] = {name: value for name, value in values.items() if several[name]}
-        found.append(Sizes(of_batch, of_epoch, of_process, varying))
-    return found
+        samples = request.numbers_on(SAMPLES) or (_samples(example, request),)
+        of_example = {BATCH_SIZE: _batch_sizes(example, request, samples[0]), SAMPLES: samples}
+    others = [axis for axis in axes.of_cells() if axis.name not in _ELSEWHERE]
+    asked = {axis.name: request.numbers_on(axis.name) if axis.number else request.on(axis.name) for axis in others}
+    return {axis.name: of_example.get(axis.name) or asked[axis.name] for axis in others}
 
 
 def _samples(example: Example, request: Request) -> int:
@@ -138,26 +134,26 @@ def _samples(example: Example, request: Request) -> int:
     if request.suite is None:
         return samples
     steps = 1 if request.profile == "smoke" else request.steps or 1
-    largest = max([one for one in request.batch_size if isinstance(one, int)] or [example.batch_size])
+    largest = max(request.numbers_on(BATCH_SIZE) or (example.batch_size,))
     most = largest * steps if example.own_data else example.profiles["full"].samples
     return max(samples, min(largest * steps, most))
 
 
 def _batch_sizes(example: Example, request: Request, samples: int) -> list[int]:
     """The batch sizes; MAX stands for twice the largest other one, and so on until an epoch is a single batch."""
-    found = sorted({one for one in request.batch_size if isinstance(one, int)}) or [example.batch_size]
-    while MAX in request.batch_size and 2 * found[-1] <= samples:
+    found = [*request.numbers_on(BATCH_SIZE)] or [example.batch_size]
+    while MAX in request.on(BATCH_SIZE) and 2 * found[-1] <= samples:
         found.append(2 * found[-1])
     return found
 
 
-def _of_example(example: Example, request: Request, sizes: Sizes) -> dict[str, Any]:
-    """The fields of a task that come from its example, the request and the sizes."""
+def _of_example(example: Example, request: Request, values: Mapping[str, Value]) -> dict[str, Any]:
+    """The fields of a task that come from its example, the request and the point."""
     if example.task == SCRIPT:
-        counts = dict.fromkeys(("batch_size", "samples", "validation_samples", "epochs"), 0)  # found, not asked for
+        counts = dict.fromkeys(("validation_samples", "epochs"), 0)  # found, not asked for
         return {**_of_file(example), **counts, "profile": SCRIPT, "timeout": request.timeout or SCRIPT_SECONDS}
     profile = example.profiles[request.profile]
-    batch_size, samples = sizes.batch_size, sizes.samples
+    batch_size, samples = int(values[BATCH_SIZE]), int(values[SAMPLES])
     limit = None if example.own_data or example.data.endswith(".npz") else example.profiles["full"].samples
     if limit is not None and samples > limit:
         raise UserError(f"--samples {samples}: {example.name} has {limit} samples; ask for that many or fewer.")
@@ -173,8 +169,6 @@ def _of_example(example: Example, request: Request, sizes: Sizes) -> dict[str, A
     return {
         **_of_file(example),
         "profile": request.profile,
-        "batch_size": batch_size,
-        "samples": samples,
         "validation_samples": validation,
         "epochs": epochs,
         "augment": request.augment and example.augmentation and example.task == TRAIN,
@@ -183,8 +177,7 @@ def _of_example(example: Example, request: Request, sizes: Sizes) -> dict[str, A
 
 
 def _of_file(example: Example) -> dict[str, Any]:
-    same = {name: getattr(example, name) for name in ("task", "input", "parameters")}
-    return {"example": example.name, "example_sha256": example.sha256, **same}
+    return {"example_sha256": example.sha256, "input": example.input, "parameters": example.parameters}
 
 
 def _of_backend(
@@ -204,7 +197,6 @@ def _of_backend(
         {} if backend.kind != EXPORT else {name: getattr(backend, name) for name in ("kind", "framework", "module")}
     )
     made: dict[str, Any] = {
-        "backend": backend.name,
         **of_kind,
         **{name: getattr(backend, name) for name in same},
         "sources": {name: sources.sha256(folder / name) for name, folder in backend.sources.items()},
@@ -245,12 +237,12 @@ def _of_twin(
     return {**made, "constants": twins.constants(example)}, None
 
 
-def _layouts(example: Example, backend: Backend, asked: Sequence[str], device: Device) -> list[str]:
+def _layouts(example: Example, backend: Backend, asked: Sequence[Value], device: Device) -> list[str]:
     """The image_data_formats to run, each once."""
     if example.task == SCRIPT or example.input != "image":  # Keras's default, which a Conv1D has, too
         return [CHANNELS_LAST]
     meant = {"both": [CHANNELS_FIRST, CHANNELS_LAST], "native": [_native(backend, device)]}
-    return list(dict.fromkeys(layout for one in asked for layout in meant.get(one, [one])))
+    return list(dict.fromkeys(layout for one in map(str, asked) for layout in meant.get(one, [one])))
 
 
 def _native(backend: Backend, device: Device) -> str:

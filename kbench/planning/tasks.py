@@ -1,4 +1,4 @@
-"""Defines CellTask: everything that measuring a cell takes. Its fields are the keys of the guest's spec file."""
+"""Defines CellTask: all that measuring a cell takes. Its fields and axes are the keys of the guest's spec file."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
+from kbench import axes
 from kbench.environments.folders import lock_sha256, lock_text
 from kbench.environments.packages import keras_among, pinned
 from kbench.paths import GUEST
@@ -28,7 +29,6 @@ DIGITS_OF_A_SECRET = 8
 class CellTask(Cell):
     """Everything that measuring a cell takes, without paths of this machine."""
 
-    task: str  # "train", "infer" or "script"
     input: str  # "image", "flat" or "sequence"
     example_sha256: str
     parameters: int | None  # as stated by the example
@@ -52,10 +52,8 @@ class CellTask(Cell):
     versions: Mapping[str, str] = field(default_factory=dict)  # that the guest must find: {keras, backend}
     variables: Mapping[str, str] = field(default_factory=dict)  # the backend's, {env} and the like not filled in
     passed: Mapping[str, str] = field(default_factory=dict)  # variables of --pass-env -> the start of their sha256
-    threads: int = 1
     init: str = "seeded"
     augment: bool = False
-    source: str = ""  # "real" or "synthetic" data, where its suite asks for these; else the run's
     parity: Mapping[str, tuple[int, ...]] | None = None  # what to compute in a parity run
     inside: Mapping[str, tuple[str, ...]] | None = None  # {"what": ...}: what is looked into, and nothing is measured
     data_sha256: str = ""  # known once the arrays are prepared
@@ -73,7 +71,8 @@ class CellTask(Cell):
     @property
     def arrays(self) -> tuple[str, str]:
         """The example, and the form of its arrays."""
-        return self.example, " ".join(filter(None, (self.image_data_format, self.source)))
+        form = (self.values[axis.name] for axis in axes.of_cells() if axis.of_arrays)
+        return self.example, " ".join(str(one) for one in form if one != "")
 
     @property
     def environment(self) -> tuple[str, str]:
@@ -81,9 +80,17 @@ class CellTask(Cell):
         return self.backend, self.build
 
     @property
+    def record(self) -> dict[str, Any]:
+        """Its fields and its value on each axis, by name: what its guest is told."""
+        of_run = ("values", "varied", "counted")
+        return {**{name: of for name, of in asdict(self).items() if name not in of_run}, **self.values}
+
+    @property
     def identity(self) -> str:
-        """A hash of what it measures, without its limits."""
-        measured = asdict(replace(self, timeout=0.0, memory_limit_mib=None))
+        """A hash of what it measures, without its limits. A value that is the default of its axis changes nothing."""
+        usual = {axis.name: axis.default for axis in axes.of_cells()}
+        known = replace(self, timeout=0.0, memory_limit_mib=None).record.items()
+        measured = {name: value for name, value in known if name not in usual or value != usual[name]}
         return hashlib.sha256(json.dumps(measured, sort_keys=True).encode()).hexdigest()
 
 

@@ -93,7 +93,7 @@ Key = RowKey  # without the example
 
 def key(row: Summary | Cell) -> Key:
     """What identifies a row of an example."""
-    return row.key.without([axes.EXAMPLE])
+    return row.key.named.without([axes.EXAMPLE])
 
 
 def row_styles(rows: Sequence[Summary], colors: Mapping[str, str]) -> dict[Key, RowStyle]:

@@ -61,7 +61,7 @@ def print_plan(plan: Plan, missing: Sequence[str], instead: str = "", file: Text
     lines += planned_data.lines(plan, width())
     of_devices = [f"{one.label}{f' ({one.name}, driver {one.driver})' if one.name else ''}" for one in plan.devices]
     lines.append(f"  device     {', '.join(of_devices)}")
-    if (most := max(request.threads)) > max(cores()):
+    if (most := max(request.numbers_on(axes.THREADS))) > max(cores()):
         lines.append(f"  threads    {most} are more than the cores here, {max(cores())}")
     if any(backend.tuned for backend in plan.backends):
         lines.append("  settings   tuned for speed; --settings default,tuned measures both")
@@ -107,7 +107,8 @@ def cell_title(task: CellTask) -> str:
     """The cell as a line of progress names it."""
     repeat = f" (repeat {task.repeat})" if task.repeat > 1 else ""
     layout = f" {task.image_data_format}" if task.input == "image" else ""
-    varying = "".join(f" {axes.shown(axes.by_name(name), value)}" for name, value in task.axes.items())
+    values = task.key.only(task.varied).values
+    varying = "".join(f" {axes.shown(axes.by_name(name), value)}" for name, value in values)
     return f"{task.example} on {task.backend}{layout}{varying}{repeat}"
 
 

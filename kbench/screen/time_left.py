@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kbench import paths, store
+from kbench import axes, paths, store
 from kbench.cells.runner import EpochProgress
 from kbench.planning.tasks import CellTask
 from kbench.values import OK, Outcome
 
 MOST_RUNS = 10  # earlier ones that are looked at, the newest first
 _ALIKE_OF_SCRIPTS = ("arguments", "max_epochs", "max_steps", "variant")
-_ALIKE = ("samples", "validation_samples", "epochs", "batch_size", "threads", "task")
+_ALIKE = ("validation_samples", "epochs", axes.TASK)
 
 
 def earlier(tasks: Sequence[CellTask], results: Path) -> dict[str, float]:
@@ -34,6 +34,7 @@ def _took(run: Path, task: CellTask) -> float | None:
         return None
     was, outcome = store.spec(run, task), store.outcome(run, task)
     alike = all(was.get(name) == getattr(task, name) for name in _ALIKE)
+    alike &= all(was.get(axis.name, axis.default) == task.values[axis.name] for axis in axes.numbers())
     was_run, is_run = (
         {name: str(of.get(name)) for name in _ALIKE_OF_SCRIPTS} for of in (_script(was), _script(vars(task)))
     )

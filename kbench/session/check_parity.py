@@ -82,9 +82,8 @@ def _plan(request: Request, known: Mapping[str, Backend], gpus: Sequence[Device]
 def _small(task: CellTask) -> CellTask:
     """The task with one batch per step, or fewer if the data has fewer."""
     return replace(
-        task,
+        task.at(samples=min(task.samples, max(agreement.STEPS) * task.batch_size)),
         profile=PROFILE,
-        samples=min(task.samples, max(agreement.STEPS) * task.batch_size),
         validation_samples=0,
         epochs=0,
         parity={"steps": tuple(agreement.STEPS)},

@@ -51,7 +51,7 @@ def chosen(the_plan: Plan) -> Plan:
 
 def _both(task: CellTask) -> bool:
     """Whether its example is measured with real data and with synthetic ones."""
-    return axes.DATA in task.axes
+    return axes.DATA in task.varied
 
 
 def prepared(the_plan: Plan, own: Mapping[str, Path], on_event: OnEvent) -> tuple[Plan, dict[Key, Data]]:

@@ -158,7 +158,7 @@ def _measure_cells(the_plan: Plan, to_run: Plan, here: RunPaths, run: GrowingRun
         if untold:  # what is known is told meanwhile
             tell(untold.pop())
         store.update(here.run, **record.of_plan(the_plan, here))
-        what = axes.titled(tasks[0].example, tasks[0].axes)
+        what = axes.titled(tasks[0].example, dict(tasks[0].key.only(tasks[0].varied).values))
         on_event(events.Repeating(what, tuple(dict.fromkeys(task.backend for task in tasks))))
         run_cells(replace(the_plan, tasks=tuple(tasks)), caching, on_event, until)
 

@@ -126,8 +126,8 @@ def _own_data(the_plan: Plan, example: Example, here: RunPaths, on_event: OnEven
         except Unavailable as error:
             why = str(error)
             continue
-        task = replace(tasks[backend.name], task=LOAD, image_data_format=CHANNELS_LAST, epochs=0, parity=None)
-        task = replace(task, device=devices.CPU.label, build=build.name)
+        task = tasks[backend.name].at(task=LOAD, image_data_format=CHANNELS_LAST, device=devices.CPU.label)
+        task = replace(task, epochs=0, parity=None, build=build.name)
         here = replace(here, devices={task.device: devices.CPU}, environments={task.environment: made})
         mark = orphans.mark(here.run)
         with orphans.ended_with_this_process(mark):

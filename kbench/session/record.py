@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from kbench import store
+from kbench import axes, store
 from kbench.analysis import roofline
 from kbench.cells import spec
 from kbench.cells.spec import RunPaths
@@ -59,7 +59,7 @@ def _limits(the_plan: Plan) -> dict[str, Any]:
     largest = 1024 * max(value_or(caches_kib, dict[str, int]()).values(), default=0)
     return {
         "limits": peak_rates.measure(
-            max(the_plan.request.threads), largest or None, cell_variables(the_plan.request.passed())
+            max(the_plan.request.numbers_on(axes.THREADS)), largest or None, cell_variables(the_plan.request.passed())
         )
     }
 
@@ -89,7 +89,9 @@ def of_environments(the_plan: Plan, here: RunPaths) -> dict[str, dict[str, Any]]
 def _variables(the_plan: Plan, here: RunPaths, environment: Environment, device: Device) -> dict[str, str]:
     """The variables that matter, as the backend's cells get them."""
     script = the_plan.request.script is not None
-    own = ensure.variables(environment, max(the_plan.request.threads), compiled="" if script else "{compiled}")
+    own = ensure.variables(
+        environment, max(the_plan.request.numbers_on(axes.THREADS)), compiled="" if script else "{compiled}"
+    )
     pinned = devices.pin_variables(device)
     given = spec.environment_variables(os.environ, {**here.passed, **own}, pinned, Path(), of_program=script)
     if device.uuid:  # it identifies the card

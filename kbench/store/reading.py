@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
-from kbench.axes import TASK
+from kbench import axes
 from kbench.errors import UserError
 from kbench.reported import told
-from kbench.store import schema1
 from kbench.store.events import AGAIN, parse_events, read_events
 from kbench.store.files import read_json
-from kbench.store.runs import SCHEMA, CellFolder, cell_folder, is_cluster, machines
+from kbench.store.runs import CellFolder, cell_folder, is_cluster, machines
+from kbench.store.schemas import OLDEST, SCHEMA, upgraded
 from kbench.values import INTERRUPTED, OK, STATUSES, Cell, Measured, Outcome
 
 # Facts of an example in run.json that each of its cells needs.
@@ -88,10 +88,10 @@ def read_record(run: Path) -> RunRecord:
         raise UserError(f"{run} is not a run's folder: it has no run.json.")
     record = read_json(run / "run.json")
     schema = record.get("schema")
-    if isinstance(schema, int) and not schema1.SCHEMA <= schema <= SCHEMA:
+    if isinstance(schema, int) and not OLDEST <= schema <= SCHEMA:
         age, advice = ("a newer", "update kbench") if schema > SCHEMA else ("an older", "read it with that one")
         raise UserError(f"{run} was written by {age} kbench (schema {schema}; this one reads {SCHEMA}): {advice}.")
-    record = schema1.upgraded(record, SCHEMA)
+    record = upgraded(record)
     request, plan, provenance = record.get("request"), record.get("plan"), record.get("provenance")
     if record.get("schema") != SCHEMA or not (
         isinstance(request, dict) and isinstance(plan, dict) and isinstance(provenance, dict)
@@ -169,8 +169,9 @@ def objects(value: object) -> dict[str, dict[str, Any]]:
 def _cell(run: Path, value: object) -> Cell:
     """The cell that run.json describes; keys of a later kbench are left out."""
     try:
-        return msgspec.convert(value, Cell)
-    except msgspec.ValidationError:
+        cell = msgspec.convert(value, Cell)
+        return replace(cell, values=axes.complete(cell.values))
+    except (msgspec.ValidationError, KeyError):
         raise UserError(f"{run / 'run.json'} is damaged: one of its cells is not described in full.") from None
 
 
@@ -191,7 +192,7 @@ def _measured(run: Path, cell: Cell, example: Mapping[str, Any], backend: Mappin
     planned = {key: example[key] for key in _EXAMPLE_FACTS if example.get(key) is not None}
     if isinstance(accuracy := example.get("target_accuracy"), float):  # of an earlier version
         planned["target"] = f"val_accuracy >= {accuracy:g}"
-    if (task := cell.axes.get(TASK)) and task != planned.get("task"):  # inference of what the example trains
+    if (task := cell.task) != planned.get("task", task):  # inference of what the example trains
         planned = {**planned, "task": task, "target": ""}
     asked = spec(run, cell)
     planned |= {

@@ -1,6 +1,6 @@
 """Creates and fills the folders of runs.
 
-results/<run>/run.json           schema, request, plan, provenance; see kbench.store.schema1 for older ones
+results/<run>/run.json           schema, request, plan, provenance; see kbench.store.schemas for older ones
 results/<run>/cells/<cell>/      spec.json, events.jsonl (by the guest), log.txt, outcome.json
 results/<run>/earlier/<cell>.<n>/  the earlier files of a cell that was measured again
 results/<run>/explain/<name>/    runs that explain this one, laid out like it
@@ -26,12 +26,11 @@ from typing import IO, Any
 
 from kbench.arrays import Data
 from kbench.errors import UserError
-from kbench.store import schema1
+from kbench.store import schemas
 from kbench.store.files import cannot, os_errors_as_user_errors, read_bytes, read_json, replace_json
 from kbench.values import Backend, Cell, Example, Outcome
 from kbench.whole_folders import scratch
 
-SCHEMA = 2
 EXPLAIN = "explain"  # the folder of a run with those that explain it
 CLUSTER = "cluster.json"  # in place of run.json, in the folder of a run on a cluster; see kbench.cluster.folder
 MACHINES = "machines"  # the folder of such a run with one run for each kind of machine
@@ -66,7 +65,7 @@ def plan_record(
     """The plan for run.json. `data`: example -> its arrays, if prepared; `more`: what kind of run it is."""
     return {
         **more,
-        "cells": [asdict(cell) for cell in cells],
+        "cells": [{name: of for name, of in asdict(cell).items() if name != "counted"} for cell in cells],
         "backends": {backend.name: {name: asdict(backend)[name] for name in _OF_BACKEND} for backend in backends},
         "examples": {example.name: _example_record(example, (data or {}).get(example.name)) for example in examples},
     }
@@ -104,7 +103,8 @@ def create_with(file: str, record: Mapping[str, Any], parent: Path, name: str | 
         with scratch(parent / f"{MAKING}{secrets.token_hex(8)}") as making:
             _remove_abandoned(parent, making.stat().st_mtime)
             for run in map(parent.joinpath, possible):
-                first = {"schema": SCHEMA, "name": run.name, "created": started.isoformat(timespec="microseconds")}
+                created = started.isoformat(timespec="microseconds")
+                first = {"schema": schemas.SCHEMA, "name": run.name, "created": created}
                 replace_json(making / file, {**first, **record})
                 # A run has its run.json or does not exist, so a host that is killed here does not take up a name.
                 if _renamed(making, run):
@@ -186,9 +186,9 @@ def _is_open(path: str) -> bool:
 def update(run: Path, **changes: object) -> None:
     """Change parts of run.json: `request`, `plan`, or `resumed`, the provenance of each resumption. Raises UserError.
 
-    One of schema 1 is in the current schema afterwards.
+    One of an earlier schema is in the current one afterwards.
     """
-    replace_json(run / "run.json", {**schema1.upgraded(read_json(run / "run.json"), SCHEMA), **changes})
+    replace_json(run / "run.json", {**schemas.upgraded(read_json(run / "run.json")), **changes})
 
 
 def record_end(run: Path, ended: Mapping[str, Any]) -> None:

@@ -12,18 +12,18 @@ _SEVERAL = ("batch_size", "samples", "threads", "image_data_format", "device")
 _OF_PLAN = ("kind", "form", "cells", "backends", "examples")
 
 
-def upgraded(record: Mapping[str, Any], schema: int) -> dict[str, Any]:
-    """The contents of run.json in the current `schema`; of another schema than 1 as they are."""
+def upgraded(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The contents of run.json in schema 2."""
     plan = record.get("plan")
-    if record.get("schema") != SCHEMA or not isinstance(plan, dict):
-        return dict(record)
+    if not isinstance(plan, dict):
+        return {**record, "schema": SCHEMA + 1}
     request = plan.get("request")
     if not isinstance(request, dict):  # the first versions kept only the copies
         request = {name: value for name, value in plan.items() if name not in (*_OF_PLAN, "request")}
     kept = {name: plan[name] for name in _OF_PLAN if name in plan}
     if isinstance(cells := kept.get("cells"), list) and isinstance(request.get("threads"), int):
         kept["cells"] = [{"threads": request["threads"], **one} if isinstance(one, dict) else one for one in cells]
-    return {**record, "schema": schema, "request": request_upgraded(request), "plan": kept}
+    return {**record, "schema": SCHEMA + 1, "request": request_upgraded(request), "plan": kept}
 
 
 def request_upgraded(asked: Mapping[str, Any]) -> dict[str, Any]:

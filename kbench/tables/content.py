@@ -71,7 +71,7 @@ def by_example(summaries: Iterable[Summary]) -> list[list[Summary]]:
 
 def of_table(one: Summary | Cell) -> tuple[str, object]:
     """What the rows of one table have in common: the example and, where that varies, what is done with it."""
-    return one.example, one.axes.get(axes.TASK)
+    return one.example, one.key.named[axes.TASK]
 
 
 def remarks_once(found: Iterable[Table]) -> list[Table]:
@@ -130,7 +130,7 @@ def heading(rows: Sequence[Summary]) -> str:
     varying = {axis.name for axis in axes.varying(row.key for row in rows)}
     of_all = f" of {row.available_samples:,}" if row.samples < (row.available_samples or 0) else ""
     facts = [
-        *(["inference"] if row.axes.get(axes.TASK) == "infer" else []),
+        *(["inference"] if row.key.named[axes.TASK] == "infer" else []),
         *([] if axes.SAMPLES in varying else [f"{row.samples:,}{of_all} samples"]),
         f"{row.epochs:,} {row.work.unit if row.epochs == 1 else row.work.units}",
         *([] if axes.BATCH_SIZE in varying else [f"batch {row.batch_size:,}"]),

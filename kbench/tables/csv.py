@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from kbench import axes
 from kbench.summary import Figure, Summary, figures
 from kbench.text import no_formula
 from kbench.values import Measured
@@ -51,8 +52,9 @@ def summary_columns(summaries: Sequence[Summary], only: Sequence[str] = ()) -> d
     found = {
         name: values for field, told in figures().items() for name, values in _columns(field, told, summaries).items()
     }
-    others = dict.fromkeys(name for row in summaries for name in row.axes)
-    found |= {name: [row.axes.get(name) for row in summaries] for name in others if name not in found}
+    named = {name for row in summaries for name, _ in row.key.named.values} - {*axes.of_backends()}
+    others = axes.in_order(named)
+    found |= {name: [row.key[name] for row in summaries] for name in others if name not in found}
     return {name: found[name] for name in only or found}
 
 

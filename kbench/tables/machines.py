@@ -20,11 +20,12 @@ def table(rows: Rows) -> Table:
     everyone = _collected(rows)
     others = [axis for axis in axes.within_backends(row.key for row in everyone) if axis.name != axes.DEVICE]
     examples = list(dict.fromkeys(row.example for row in everyone))
-    lines = axes.beside(everyone, lambda row: row.key, [axes.DEVICE, axes.MACHINE]).items()
+    along = [axes.DEVICE, axes.MACHINE, *axes.common(row.key for row in everyone)]
+    lines = axes.beside(everyone, lambda row: row.key, along).items()
     shown = []
     for key, found in sorted(lines, key=lambda line: examples.index(line[1][0].example)):
         names = (found[0].example, found[0].backend, *(axes.value_shown(axis, key) for axis in others))
-        on = {row.axes[axes.MACHINE]: row for row in found}
+        on = {row.key[axes.MACHINE]: row for row in found}
         shown.append((*map(plain, names), *(_entry(on.get(machine)) for machine in rows)))
     return Table(
         heading="Kinds of machines: steady time, and x fastest on the same machine",
@@ -42,7 +43,7 @@ def machines_csv(rows: Rows) -> str:
 
 def _collected(rows: Rows) -> list[Summary]:
     """The rows of all machines, each at its value on the axis of machines."""
-    return [replace(row, axes={**row.axes, axes.MACHINE: name}) for name, found in rows.items() for row in found]
+    return [replace(row, point=row.key.changed(axes.MACHINE, name)) for name, found in rows.items() for row in found]
 
 
 def _entry(row: Summary | None) -> str:

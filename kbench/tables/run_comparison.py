@@ -142,8 +142,7 @@ def _columns(abouts: Sequence[About], pairs: Sequence[Pair]) -> dict[str, Callab
     work = pairs[0].row.work
     # If two backends are compared, the other one, whose ratio is shown; the legend names the first.
     columns: dict[str, Callable[[Pair], str]] = {"backend": lambda pair: plain((pair.other or pair.row).backend)}
-    varying = {name for pair in pairs for name in pair.row.axes}
-    for axis in axes.within_backends(pair.row.point_with(varying) for pair in pairs):
+    for axis in axes.within_backends(pair.row.key for pair in pairs):
         columns[axis.title] = partial(_on_axis, axis)
     if several:
         columns["run"] = lambda pair: pair.side
@@ -161,7 +160,7 @@ def _columns(abouts: Sequence[About], pairs: Sequence[Pair]) -> dict[str, Callab
 
 
 def _on_axis(axis: Axis, pair: Pair) -> str:
-    return plain(axes.value_shown(axis, pair.row.point_with([axis.name])))
+    return plain(axes.value_shown(axis, pair.row.key))
 
 
 def _seconds(row: Summary | None) -> float | None:

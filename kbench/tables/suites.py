@@ -129,7 +129,7 @@ def _of_axis(layout: Layout, rows: Sequence[Summary], printed: Sequence[Figure])
         name = _name(row, rows, layout.columns)
         line = ours.setdefault(name, _Line(name, HERE))
         line.rows.append(row)
-        line.add(_column(layout, row.on(layout.columns), row.device != "cpu"), _value(row, layout))
+        line.add(_column(layout, row.key[layout.columns] or None, row.device != "cpu"), _value(row, layout))
     theirs: dict[tuple[str, str], _Line] = {}
     batches = {row.batch_size for row in rows}
     for figure in printed:

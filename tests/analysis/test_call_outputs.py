@@ -255,7 +255,7 @@ def test_evaluate_with_other_inputs_is_told(inputs: dict[str, Any], told: list[s
 def test_inputs_in_another_layout_are_not_other_inputs() -> None:
     scored = {"scores": {"loss": 0.5}}
     other = call("keras3/torch", returned(**scored, inputs=OTHERS))
-    other = replace(other, cell=replace(other.cell, image_data_format="channels_first"))
+    other = replace(other, cell=other.cell.at(image_data_format="channels_first"))
     assert said(call("keras3/jax", returned(**scored)), other) == []
 
 

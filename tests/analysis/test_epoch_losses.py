@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
-from fake_runs import cell, measured
+from fake_runs import cell, measured, replace
 
 from kbench.analysis import fingerprints
 from kbench.backend_keys import explanations

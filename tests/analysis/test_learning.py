@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from fake_runs import cell, measured, summary
+from fake_runs import cell, measured, replace, summary
 
 from kbench.analysis import learning
 from kbench.summary import Summary
@@ -51,7 +50,7 @@ def test_the_note_names_the_known_difference_instead_of_chance() -> None:
 def test_the_cause_is_that_of_its_own_cell_where_an_example_has_several_tasks() -> None:
     explained = [EXPLAINED]
     trains, infers = (
-        measured(replace(cell(backend="keras3/tensorflow"), axes={"task": task}), 1.0, facts=facts)
+        measured(cell(backend="keras3/tensorflow", axes={"task": task}), 1.0, facts=facts)
         for task, facts in (("train", {**FACTS, "explained": explained}), ("infer", {}))
     )
     its = [replace(row, axes={"task": "train"}) for row in rows(0.5)]

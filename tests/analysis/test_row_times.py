@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
-from fake_runs import cell, known
+from fake_runs import cell, known, replace
 
 from kbench import axes
 from kbench.analysis import rounds, row_times, spreads, summaries

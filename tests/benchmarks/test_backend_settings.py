@@ -10,13 +10,14 @@ from types import SimpleNamespace
 
 import pytest
 from fake_bench import Bench
+from fake_runs import cell
 
 from kbench import paths
 from kbench.cli import main
 from kbench.epochs import Epoch
 from kbench.errors import UserError
 from kbench.selection import backends, examples
-from kbench.values import OK, Cell, Measured, Outcome
+from kbench.values import OK, Measured, Outcome
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
@@ -106,9 +107,9 @@ def cells(backend: str, *per_process: float, status: str = OK) -> list[Measured]
     """A process for each number: its two steady epochs took so many seconds."""
     made = []
     for repeat, seconds in enumerate(per_process, 1):
-        cell = Cell("mnist_mlp", backend, "channels_last", "cpu", repeat, "quick", 32, 320, 0, 3, 0)
+        one = cell("mnist_mlp", backend, repeat=repeat, batch_size=32, samples=320, validation_samples=0)
         epochs = tuple(Epoch(number, seconds, 320) for number in (1, 2, 3) if status == OK)
-        made.append(Measured(cell, Outcome(status), epochs))
+        made.append(Measured(one, Outcome(status), epochs))
     return made
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_runs import PROVENANCE, cell, learning, plan
+from fake_runs import PROVENANCE, cell, learning, plan, replace
+from fake_runs import task as as_task
 
 from kbench import store
 from kbench.arrays import Data
@@ -26,15 +27,7 @@ Fate = Callable[[Path, Path], Exit]
 
 
 def task(example: str = "a") -> CellTask:
-    return CellTask(
-        **vars(cell(example, "keras9/tiny")),
-        task="train",
-        input="image",
-        example_sha256="",
-        parameters=51,
-        keras_backend="tiny",
-        timeout=30.0,
-    )
+    return as_task(cell(example, "keras9/tiny"), parameters=51, keras_backend="tiny", timeout=30.0)
 
 
 def well(the_cell: Cell) -> Fate:
@@ -249,7 +242,7 @@ def test_batches_larger_than_one_that_does_not_fit_are_not_tried(stage: Stage) -
     told = {"event": "error", "kind": "exception", "message": "MemoryError: Unable to allocate 9 GiB"}
 
     def of_batch(size: int) -> CellTask:
-        return replace(task("a"), batch_size=size, axes={"batch_size": size})
+        return as_task(cell("a", "keras9/tiny", axes={"batch_size": size}), timeout=30.0)
 
     small, large, larger = stage.run({"a": telling(START, told, code=1)}, [of_batch(size) for size in (8, 16, 32)])
     assert (small.status, small.out_of_memory) == ("failed", True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fake_backends import write_backend
+from fake_runs import request
 
 from kbench import paths
 from kbench.arrays import Data
@@ -33,8 +34,8 @@ DATA = Data(
 
 
 def task(backend: str = "keras2/cntk", example: str = "cifar10_cnn", **asked: Any) -> CellTask:
-    request = Request(backends=(backend,), examples=(str(EXAMPLES[example].path),), **asked)
-    (made,) = plan.make(request, BACKENDS, []).tasks
+    wanted = request(backends=(backend,), examples=(str(EXAMPLES[example].path),), **asked)
+    (made,) = plan.make(wanted, BACKENDS, []).tasks
     return made
 
 
@@ -73,7 +74,7 @@ def test_a_native_backend_is_given_its_twin_and_the_constants_of_the_example_and
 
 def test_the_spec_is_the_task_and_where_things_lie() -> None:
     made = spec(task(), DATA)
-    assert set(made) == {*asdict(task()), "schema", "identity", "data", "events", "load", "trained", "twin"}
+    assert set(made) == {*task().record, "schema", "identity", "data", "events", "load", "trained", "twin"}
     assert made["data"]["folder"] == "/data" and made["data"]["hash_of"] == "channels_last"
     assert made["example"].endswith("examples_models/cifar10_cnn.py") and made["events"].startswith("~/results/cells")
     assert made["device"] == "cpu"
@@ -180,7 +181,7 @@ def test_limits_do_not_make_another_cell() -> None:
     assert task(timeout=1.0, memory_limit_mib=100.0).identity == task().identity
 
 
-# One option is written in three places: its argument, its field, and where it is used.
+# One option is written in three places: its argument, its field, and where it is used; that of an axis is its own.
 
 
 def test_an_option_of_run_has_the_name_of_its_field_and_reaches_the_guest() -> None:
@@ -197,6 +198,7 @@ def test_an_option_of_run_has_the_name_of_its_field_and_reaches_the_guest() -> N
         "script",
         "short",
         "steps",
+        "values",
     }
     assert (spec(made)["init"], spec(made)["epochs"]) == ("backend", 7)
 

@@ -155,5 +155,5 @@ def test_a_run_of_schema_1_is_gone_on_with(run: Path) -> None:
     whole["request"] |= {"batch_size": 32, "samples": None, "image_data_format": "native", "further": {}}
     (run / "cluster.json").write_text(json.dumps({**whole, "schema": 1}))
     asked = folder.read(run).request
-    assert (asked["batch_size"], asked["samples"], asked["image_data_format"]) == ([32], [], ["native"])
+    assert asked["values"] == {"batch_size": [32], "image_data_format": ["native"]}
     assert asked["extra_repeats"] == {} and "further" not in asked

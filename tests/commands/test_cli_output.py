@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 from fake_bench import Bench, call
 from fake_runs import PROVENANCE, cell, fake_run
+from fake_runs import task as as_task
 
 from kbench.analysis.growing import GrowingRun
 from kbench.analysis.rows import Analysis
@@ -121,8 +122,7 @@ def test_quiet_leaves_the_tables_and_verbose_adds_a_line_for_each_epoch(bench: B
 
 
 def task(epochs: int = 3, task: str = "train") -> CellTask:
-    of_cell = vars(cell(epochs=epochs))
-    return CellTask(**of_cell, task=task, input="image", example_sha256="", parameters=None, keras_backend="")
+    return as_task(cell(epochs=epochs), task=task)
 
 
 def test_the_progress_of_a_cell_that_runs_alone_has_epoch_pace_loss_and_accuracy() -> None:

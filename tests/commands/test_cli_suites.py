@@ -40,7 +40,7 @@ def test_a_suite_of_ones_own_is_measured_laid_out_and_resumed_without_its_file(b
     assert said.status == 0, said.err
     assert "suite      mine: Mine" in said.out
     results = bench.last()
-    found = {(one.cell.axes["task"], one.cell.batch_size) for one in results.measured}
+    found = {(one.cell.task, one.cell.batch_size) for one in results.measured}
     assert found == {("train", 4), ("train", 8), ("infer", 1), ("infer", 2)}
     text = (results.folder / "summary.md").read_text()
     assert "## Suite mine: Mine" in text and "**my_example: by batch (samples/s)**" in text
@@ -74,7 +74,7 @@ def test_inference_of_what_trains_starts_from_the_same_weights_and_learns_nothin
     said = bench.measure("--task", "train,infer")
     assert said.status == 0, said.err
     assert "inference" in said.out
-    one, other = sorted(bench.last().measured, key=lambda one: str(one.cell.axes["task"]))
+    one, other = sorted(bench.last().measured, key=lambda one: str(one.cell.task))
     assert (one.facts.task, other.facts.task) == ("infer", "train")
     assert one.facts.weights_sha256 == other.facts.weights_sha256 != ""
     assert one.facts.optimizer is None and all(epoch.loss is None for epoch in one.epochs)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fake_bench import Said, call
-from fake_runs import COLORS, PROVENANCE, cell, fake_run, summary
+from fake_runs import COLORS, PROVENANCE, cell, fake_run, replace, summary
 
 from kbench import axes
 from kbench.axes import BATCH_SIZE, SAMPLES, THREADS
@@ -176,7 +175,7 @@ def four(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         run = fake_run(tmp_path / "results", fates, name, PROVENANCE)
         record = json.loads((run / "run.json").read_text())
         for one in record["plan"]["cells"]:
-            one["threads"] = threads
+            one["values"]["threads"] = threads
         (run / "run.json").write_text(json.dumps(record))
     return tmp_path / "results"
 

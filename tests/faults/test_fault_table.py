@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from fake_runs import PROVENANCE, cell, plan
+from fake_runs import task as as_task
 
 from kbench import store
 from kbench.arrays import Data
@@ -263,7 +264,7 @@ def run(tmp_path: Path, fault: Fault, clock: Clock | None = None) -> tuple[Path,
     of_all = {"task": "train", "input": "image", "example_sha256": "", "parameters": None, "keras_backend": "tiny"}
     listener = Listener(lambda task: None, look, lambda task, outcome: None)
     for one, special in zip(cells, (fault.settings, {}), strict=True):
-        task = CellTask(**vars(one), **{"timeout": 300.0, **of_all, **special})
+        task = as_task(one, **{"timeout": 300.0, **of_all, **special})
         runner.run([task], {}, here, launcher.launch, listener)
     faulty, after = store.read(folder).measured
     return folder, faulty, after

@@ -18,6 +18,7 @@ from typing import Any
 import psutil
 import pytest
 from fake_runs import PROVENANCE, cell, plan
+from fake_runs import task as as_task
 
 from kbench import paths, store
 from kbench.arrays import Data
@@ -64,7 +65,7 @@ class Stage:
         example = self.folder / "a.py"
         code = {f"keras9/{name}": does.get(name, TURNS) for name in BACKENDS}
         example.write_text(f"exec({code!r}[spec['backend']])")
-        tasks = [CellTask(**vars(cell("a", name)), **{"timeout": 300.0, **OF_ALL, **settings}) for name in code]
+        tasks = [as_task(cell("a", name), **{"timeout": 300.0, **OF_ALL, **settings}) for name in code]
         run = store.create(self.folder / "results", plan([task.cell for task in tasks]), PROVENANCE)
         here = RunPaths(
             run=run,

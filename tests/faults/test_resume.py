@@ -231,7 +231,7 @@ def test_a_run_of_schema_1_is_resumed_and_becomes_one_of_the_current_schema(benc
         for name, repeat in (("a", 1), ("b", 1), ("b", 2), ("c", 1))
     ]
     now, asked = record(run), current["request"] | {"extra_repeats": {"b keras9/fake": [2]}}
-    assert (now["schema"], now["request"], set(now["plan"])) == (2, asked, set(current["plan"]))
+    assert (now["schema"], now["request"], set(now["plan"])) == (3, asked, set(current["plan"]))
 
 
 def test_another_value_of_a_passed_variable_is_measured_again_and_said_so(bench: Bench) -> None:
@@ -323,13 +323,14 @@ REQUESTS: list[tuple[dict[str, Any], str]] = [
     ({"pythons": []}, DAMAGED),
     ({"profile": "none"}, DAMAGED),
     ({"backends": []}, DAMAGED),
-    ({"image_data_format": ["channels_middle"]}, DAMAGED),
+    ({"values": {"image_data_format": ["channels_middle"]}}, DAMAGED),
     ({"epochs": "x"}, DAMAGED),
     ({"epochs": 0}, DAMAGED),
     ({"seed": 3.5}, DAMAGED),
     ({"seed": -1}, DAMAGED),
     ({"repeats": None}, DAMAGED),
-    ({"threads": True}, DAMAGED),
+    ({"values": {"threads": True}}, DAMAGED),
+    ({"values": {"threads": [0]}}, DAMAGED),
     ({"timeout": "x"}, DAMAGED),
     ({"timeout": float("nan")}, DAMAGED),
     ({"memory_limit_mib": -1}, DAMAGED),

@@ -79,7 +79,7 @@ def test_a_damaged_cell_is_named_and_measured_again_and_the_others_are_kept(benc
 
 FOREIGN = {
     "{": "is damaged: it is not readable as JSON",
-    '{"schema": 99}': "was written by a newer kbench (schema 99; this one reads 2): update kbench",
+    '{"schema": 99}': "was written by a newer kbench (schema 99; this one reads 3): update kbench",
 }
 
 

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fake_runs import request
 
 from kbench import paths
 from kbench.errors import UserError
 from kbench.machine import devices, host
 from kbench.planning import plan
 from kbench.planning.plan import Plan
-from kbench.planning.request import ChosenPython, Request, cores
+from kbench.planning.request import ChosenPython, cores
 from kbench.selection import backends, examples, names
 from kbench.values import FAILED, OK, TIMEOUT, UNAVAILABLE, UNSUPPORTED, Device, Measured, Outcome
 
@@ -23,16 +24,16 @@ H100 = Device("gpu", 0, "GPU-aaaa", "NVIDIA H100", 9.0, "580.65", 81559)
 T4 = Device("gpu", 1, "GPU-bbbb", "Tesla T4", 7.5, "580.65", 15360)
 
 
-def make(backends: str, examples: str, device: Device = devices.CPU, **request: Any) -> Plan:
+def make(backends: str, examples: str, device: Device = devices.CPU, **more: Any) -> Plan:
     chosen = names.select_backends(backends, BACKENDS)
     named = names.select_examples(examples, EXAMPLES)
-    asked = Request(
+    asked = request(
         backends=tuple(one.name for one in chosen.chosen),
         named_backends=tuple(chosen.named),
         examples=tuple(str(one.path) for one in named.chosen),
         named_examples=tuple(named.named),
         device=(device.label,),
-        **request,
+        **more,
     )
     return plan.make(asked, BACKENDS, [device] if device.kind == "gpu" else [])
 
@@ -93,8 +94,8 @@ def test_numbers_are_the_examples_unless_the_user_gives_others() -> None:
 
 
 def test_repeats_have_the_same_seed_unless_different_ones_are_asked_for_and_backends_share_them() -> None:
-    def seeds(**request: Any) -> list[tuple[int, str, int]]:
-        made = make("jax,torch", "mnist_mlp", repeats=2, seed=5, **request)
+    def seeds(**more: Any) -> list[tuple[int, str, int]]:
+        made = make("jax,torch", "mnist_mlp", repeats=2, seed=5, **more)
         return sorted((p.repeat, p.backend, p.seed) for p in made.tasks)
 
     assert {seed for _, _, seed in seeds()} == {5}
@@ -233,8 +234,8 @@ def test_several_values_are_a_row_each_in_every_combination_smallest_first() -> 
     made = make("jax,torch", "mnist_mlp", batch_size=(128, 32), threads=(1, 2))
     assert [(task.batch_size, task.threads) for task in made.tasks[::2]] == [(32, 1), (32, 2), (128, 1), (128, 2)]
     assert len({task.id for task in made.tasks}) == 8
-    assert {task.axes["batch_size"] for task in made.tasks} == {32, 128}
-    assert make("jax", "mnist_mlp", batch_size=(32,)).tasks[0].axes == {}, "one value for all is in no name"
+    assert {task.varied for task in made.tasks} == {("batch_size", "threads")}
+    assert make("jax", "mnist_mlp", batch_size=(32,)).tasks[0].varied == (), "one value for all is in no name"
 
 
 def test_max_doubles_the_batch_until_an_epoch_is_one() -> None:
@@ -250,7 +251,7 @@ def test_max_doubles_the_batch_until_an_epoch_is_one() -> None:
 def test_a_cpu_and_a_gpu_are_rows_of_one_run_with_environments_of_their_own() -> None:
     chosen = names.select_backends("keras2/tensorflow", BACKENDS)
     example = names.select_examples("mnist_mlp", EXAMPLES).chosen[0]
-    asked = Request(
+    asked = request(
         backends=(chosen.chosen[0].name,), examples=(str(example.path),), device=("cpu", T4.label), threads=(2,)
     )
     made = plan.make(asked, BACKENDS, [T4])

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from real_runs import own_threads
 
-from kbench import paths
+from kbench import axes, paths
 from kbench.cells import spec as specs
 from kbench.environments import ensure
 from kbench.planning.request import cores
@@ -99,7 +99,7 @@ def probe(folder: Path, name: str, jobs: Mapping[str, Job], layout: str = "") ->
     }
     written = [
         {
-            **asdict(tasks[example]),
+            **tasks[example].record,
             "example": str(job.file),
             "data": job.data,
             "events": str(folder / f"{example}.jsonl"),
@@ -131,18 +131,22 @@ def probe(folder: Path, name: str, jobs: Mapping[str, Job], layout: str = "") ->
 def _task(backend: Backend, example: str, job: Job, layout: str) -> CellTask:
     same = ("keras_backend", "recurrent", "fixed_batch", "ordered_updates", "corrected_normalization")
     return CellTask(
-        example=example,
-        backend=backend.name,
-        image_data_format=layout,
-        device="cpu",
+        values=axes.complete(
+            {
+                axes.EXAMPLE: example,
+                axes.BACKEND: backend.name,
+                axes.LAYOUT: layout,
+                axes.DEVICE: "cpu",
+                axes.TASK: "train",
+                axes.BATCH_SIZE: 16,
+                axes.SAMPLES: SAMPLES,
+            }
+        ),
         repeat=job.repeat,
         profile="",
-        batch_size=16,
-        samples=SAMPLES,
         validation_samples=0,
         epochs=job.epochs,
         seed=0,
-        task="train",
         input="image" if len(job.data["input_shapes"][0]) == 3 else "flat",
         example_sha256="",
         parameters=None,
@@ -152,4 +156,4 @@ def _task(backend: Backend, example: str, job: Job, layout: str) -> CellTask:
 
 def as_of(one: Measured, **changed: Any) -> Measured:
     """The same as another cell, so that it is compared with those of its example."""
-    return replace(one, cell=replace(one.cell, **changed))
+    return replace(one, cell=one.cell.at(**changed))

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 from fake_runs import cell, fake_run
+from fake_runs import task as as_task
 
 from kbench import store
 from kbench.cells import runner
@@ -26,9 +27,7 @@ from kbench.values import FAILED, OK, Outcome
 
 
 def task(backend: str, example: str = "mnist_cnn", epochs: int = 8, **more: object) -> CellTask:
-    of_cell = vars(cell(example=example, backend=backend, epochs=epochs))
-    facts = {"task": "train", "input": "image", "example_sha256": "", "parameters": None, "keras_backend": ""}
-    return CellTask(**{**of_cell, **facts, **more})  # type: ignore[arg-type]
+    return as_task(cell(example=example, backend=backend, epochs=epochs), **more)
 
 
 THREE = [task("keras3/jax"), task("keras3/torch"), task("keras3/tensorflow")]

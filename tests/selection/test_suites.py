@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from fake_runs import request as as_request
 
 from kbench import axes, datasets, paths
 from kbench.commands import choices
@@ -59,7 +60,7 @@ def left(path: Path, typed: tuple[str, ...] = (), cores: int = 2, **how: Any) ->
 
 def made(suite: suites.Suite, **more: Any) -> Plan:
     files = tuple(str(KNOWN[name].path) for name in suite.settings)
-    asked = Request(backends=("keras3/jax", "keras3/torch"), examples=files, suite=suite, **more)
+    asked = as_request(backends=("keras3/jax", "keras3/torch"), examples=files, suite=suite, **more)
     return plan.make(asked, BACKENDS, [])
 
 
@@ -129,7 +130,7 @@ def test_real_and_synthetic_data_of_an_example_are_two_rows_that_are_not_the_sam
     )
     cells = made(left(path)).tasks
     of_mlp = [one for one in cells if one.example == "mnist_mlp" and one.backend == "keras3/jax"]
-    assert {(one.source, one.axes[axes.DATA]) for one in of_mlp} == {("real", "real"), ("synthetic", "synthetic")}
+    assert {(one.source, one.values[axes.DATA]) for one in of_mlp} == {("real", "real"), ("synthetic", "synthetic")}
     assert len({one.key.work for one in of_mlp}) == 2
     assert {one.source for one in cells if one.example == "fcn_s"} == {""}, "it makes its own"
 
@@ -157,7 +158,7 @@ def test_rows_with_real_data_are_left_out_where_there_are_none_and_the_plan_says
 def test_what_only_infers_is_not_asked_to_train_where_inference_is_asked_for_too() -> None:
     def tasks(name: str, *asked: Any) -> list[tuple[str, str]]:
         files = (str(KNOWN[name].path),)
-        found = plan.make(Request(backends=("keras3/jax",), examples=files, task=asked), BACKENDS, [])
+        found = plan.make(as_request(backends=("keras3/jax",), examples=files, task=asked), BACKENDS, [])
         return [
             (one.task, found.impossible[one.id].reason if one.id in found.impossible else "") for one in found.tasks
         ]
@@ -169,7 +170,7 @@ def test_what_only_infers_is_not_asked_to_train_where_inference_is_asked_for_too
 
 
 def test_inference_of_what_an_example_trains_has_a_folder_of_its_own() -> None:
-    asked = Request(backends=("keras3/jax",), examples=(str(KNOWN["mnist_mlp"].path),), task=("infer",))
+    asked = as_request(backends=("keras3/jax",), examples=(str(KNOWN["mnist_mlp"].path),), task=("infer",))
     (cell,) = plan.make(asked, BACKENDS, []).tasks
     assert cell.id == "mnist_mlp__keras3-jax__channels_last__cpu__task=infer__r1"
 
@@ -256,5 +257,5 @@ def test_options_of_a_run_become_its_suite(own: Path) -> None:
     assert both.suite and [Path(one).stem for one in both.examples] == ["mnist_mlp", "mnist_cnn"]
     assert both.named_examples == () and both.suite.settings["mnist_mlp"].train.batch_size == (64,)
     one = asked(examples="mnist_cnn", batch_size=[16, 32])
-    assert one.named_examples == ("mnist_cnn",) and one.batch_size == (16, 32)
+    assert one.named_examples == ("mnist_cnn",) and one.on("batch_size") == (16, 32)
     assert one.suite and one.suite.settings["mnist_cnn"].train.batch_size == ()

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from fake_runs import PROVENANCE, as_schema_1, cell, fake_run, learning, plan, write_events
+from fake_runs import PROVENANCE, as_schema_1, as_schema_2, cell, fake_run, learning, plan, write_events
 
-from kbench import store
+from kbench import axes, store
 from kbench.errors import UserError
 from kbench.values import FAILED, INTERRUPTED, OK, Outcome
 
@@ -54,7 +54,7 @@ def test_a_folder_that_is_no_run_is_one_sentence(tmp_path: Path) -> None:
 
 
 def test_another_schema_is_refused_by_name(tmp_path: Path) -> None:
-    for schema, words in ((3, "newer kbench .*: update kbench"), (0, "older kbench .*: read it with that one")):
+    for schema, words in ((4, "newer kbench .*: update kbench"), (0, "older kbench .*: read it with that one")):
         (tmp_path / "run.json").write_text(json.dumps({"schema": schema}))
         with pytest.raises(UserError, match=rf"{words}\.$"):
             store.read(tmp_path)
@@ -76,6 +76,8 @@ def test_another_schema_is_refused_by_name(tmp_path: Path) -> None:
         b'{"schema": 1, "plan": {"cells": [{"example": "a"}]}, "provenance": {}}',
         b'{"schema": 2, "plan": {"cells": []}, "provenance": {}}',
         b'{"schema": 2, "request": [], "plan": {"cells": []}, "provenance": {}}',
+        b'{"schema": 2, "request": {}, "plan": {"cells": [{"axes": 7}]}, "provenance": {}}',
+        b'{"schema": 3, "request": {}, "plan": {"cells": [{"values": {"example": "a"}}]}, "provenance": {}}',
         b"[" * 100_000,
     ],
 )
@@ -88,7 +90,7 @@ def test_a_damaged_run_json_is_one_sentence(tmp_path: Path, content: bytes) -> N
 def test_a_run_of_schema_1_is_read_as_one_of_the_current_schema(tmp_path: Path) -> None:
     asked = {
         "backends": ["keras2/cntk"], "examples": ["a.py"], "baseline": "keras2/cntk", "precision": 0.1,
-        "batch_size": [64], "samples": [], "threads": [2], "device": ["cpu"], "image_data_format": ["native"],
+        "values": {"batch_size": [64], "threads": [2], "device": ["cpu"], "image_data_format": ["native"]},
         "extra_repeats": {},
     }  # fmt: skip
     made = {"kind": "parity", **plan([cell(threads=2)])}
@@ -102,6 +104,25 @@ def test_a_run_of_schema_1_is_read_as_one_of_the_current_schema(tmp_path: Path) 
     (run / "run.json").write_text(json.dumps(record))
     assert store.read(run).baseline == "keras2/cntk"
     assert set(asked) - set(store.read(run).request) == {"backends", "examples"}
+
+
+def test_a_run_of_schema_2_is_read_as_one_of_the_current_schema(tmp_path: Path) -> None:
+    told = [cell(axes={"task": task, "batch_size": size}) for task in ("train", "infer") for size in (1, 64)]
+    run = store.create(
+        tmp_path, plan([cell(threads=2), *told, cell("other", repeat=2)]), PROVENANCE, request={"values": {}}
+    )
+    current = store.read(run)
+    as_schema_2(run)
+    assert "values" not in (run / "run.json").read_text()
+    assert store.read(run) == current
+    assert [one.cell.key for one in store.read(run).measured] == [one.cell.key for one in current.measured]
+
+
+def test_a_cell_has_a_value_on_each_axis_and_is_the_same_point_whatever_varies_in_its_run() -> None:
+    alone, swept = cell(batch_size=32), cell(axes={"batch_size": 32})
+    assert {*alone.values} == {axis.name for axis in axes.of_cells()}
+    assert alone.key == swept.key and alone.key["batch_size"] == 32
+    assert (alone.row_id, swept.row_id) == (alone.row_id, f"{alone.row_id}__batch_size=32")
 
 
 def test_keys_of_a_later_kbench_are_left_out(tmp_path: Path) -> None:

@@ -30,10 +30,10 @@ def test_a_run_is_named_by_local_time_and_keeps_its_plan_and_provenance(tmp_path
     run = create(tmp_path / "new" / "results")
     record = json.loads((run / "run.json").read_text())
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d", run.name)
-    assert record["schema"] == 2
+    assert record["schema"] == 3
     assert record["name"] == run.name
     assert record["created"].endswith("+00:00")
-    assert record["plan"]["cells"][0]["example"] == "mnist_cnn"
+    assert record["plan"]["cells"][0]["values"]["example"] == "mnist_cnn"
     assert record["provenance"] == PROVENANCE
 
 
