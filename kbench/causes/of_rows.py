@@ -120,7 +120,7 @@ def _layers(run: Analysis, trained: Sequence[Summary], costs: Mapping[RowKey, Co
 def inside(run: Analysis) -> tuple[list[Summary], dict[RowKey, Costs]]:
     """(the rows that train, what the steps of those are made of whose parts were timed)."""
     trained = [row for row in run.rows if row.status == OK and (is_fit(row.example) or row.task == "train")]
-    sample = _step_seconds(run, trained)
+    sample = _step_seconds(run, trained if INSIDE in run.explained_by else ())
     whole = {row.key: [seconds] for row in trained if (seconds := _step(row))}
     return trained, of_layers.costs(run, trained, whole | sample)
 
@@ -135,13 +135,13 @@ def _step_seconds(run: Analysis, rows: Sequence[Summary]) -> dict[RowKey, list[f
     """
     found: dict[RowKey, list[float]] = {}
     turns: dict[RowKey, list[bool]] = {}
-    for one in run.lines_by_epoch:
+    wanted = {row.key for row in rows if not any(note.startswith(NOT_STEADY) for note in row.notes)}
+    for one in run.lines_by_epoch if wanted else ():
         for epoch in steady(one.epochs):
             disturbed = [one.outcome.disturbed(turn.round, turn.again) for turn in epoch.rounds]
             turns.setdefault(one.cell.key, []).extend(disturbed)
             if epoch.step_seconds and not any(disturbed):
                 found.setdefault(one.cell.key, []).append(epoch.seconds / len(epoch.step_seconds))
-    wanted = {row.key for row in rows if not any(note.startswith(NOT_STEADY) for note in row.notes)}
     return {
         row: seconds
         for row, seconds in found.items()
