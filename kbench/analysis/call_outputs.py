@@ -15,9 +15,11 @@ from kbench.analysis import call_weights, first_outputs
 from kbench.analysis.call_weights import number
 from kbench.analysis.first_outputs import Outputs
 from kbench.analysis.output_causes import EVALUATE, FROM_FILE, INPUTS, PREDICT, RANDOM, TRAINED, cause, fault
+from kbench.analysis.usual import in_order
 from kbench.axes import Point, RowKey
-from kbench.epochs import Otherwise
+from kbench.findings import Finding
 from kbench.reported import Returned
+from kbench.sentences import outputs_apart
 from kbench.summary import Summary
 from kbench.values import OK, Cell, Measured
 
@@ -38,7 +40,7 @@ class _Call:
         return self.measured.cell.image_data_format
 
 
-def compare(measured: Iterable[Measured]) -> list[tuple[Cell, Otherwise]]:
+def compare(measured: Iterable[Measured]) -> list[tuple[Cell, Finding]]:
     """The cells of call sites whose calls return something else than those of most, and how."""
     return [found for group in _groups(measured) if len(group) > 1 for found in _of_group(group)]
 
@@ -56,12 +58,18 @@ def _groups(measured: Iterable[Measured]) -> list[list[_Call]]:
 def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
     """The rows, with how they predict otherwise: in the first repeat in which they do."""
     measured = list(measured)
-    found: dict[RowKey, Otherwise] = {}
+    found: dict[RowKey, Finding] = {}
     for cell, one in compare(measured):
         found.setdefault(cell.key, one)
     apart = _alike(measured)
-    rows = [replace(row, outputs_apart=apart.get(row.key)) for row in rows]
-    return [_with(row, found[row.key]) if row.key in found else row for row in rows]
+    return [
+        replace(
+            row,
+            outputs_apart=apart.get(row.key),
+            findings=(*row.findings, *([found[row.key]] if row.key in found else [])),
+        )
+        for row in rows
+    ]
 
 
 def _alike(measured: Iterable[Measured]) -> dict[RowKey, float]:
@@ -78,53 +86,55 @@ def _alike(measured: Iterable[Measured]) -> dict[RowKey, float]:
     return found
 
 
-def sentence(backend: str, one: Otherwise, where: str = "") -> str:
-    """It in words; `where`: the lines where it shows."""
-    first = f"{one.does[:1].upper()}{one.does[1:]} on {backend} than on {one.than}: {one.by}"
-    first += f" ({where})." if where else "."
-    return f"{first} {one.cause[:1].upper()}{one.cause[1:]}." if one.cause else first
-
-
 def with_long_names(scores: Mapping[str, float | None]) -> dict[str, float | None]:
     """Scores as Keras 3 calls them."""
     return {_SHORT.sub("accuracy", name): score for name, score in scores.items()}
 
 
-def _with(row: Summary, one: Otherwise) -> Summary:
-    return replace(row, otherwise=one, notes=(*row.notes, sentence(row.backend, one)))
-
-
-def _of_group(group: Sequence[_Call]) -> list[tuple[Cell, Otherwise]]:
-    """Each cell against that with which most agree; of equals the one without a known fault, then the first."""
+def _of_group(group: Sequence[_Call]) -> list[tuple[Cell, Finding]]:
+    """Each cell against that with which most agree; of equals the one without a known fault."""
     hows = {(one.position, other.position): _how(one, other) for one in group for other in group if other is not one}
 
-    def order(one: _Call) -> tuple[int, int, int]:
-        compared = [(other, how) for other in group if (how := hows.get((one.position, other.position))) is not None]
-        agreeing = sum(not how for _, how in compared)
-        faults = sum(
+    def agree(one: _Call, other: _Call) -> bool:
+        return one is not other and hows[one.position, other.position] == ()
+
+    def faults(one: _Call) -> int:
+        compared = [(other, hows[one.position, other.position]) for other in group if other is not one]
+        return sum(
             bool(how and fault(how[0], one.measured, one.told, other.measured, other.told)) for other, how in compared
         )
-        return -agreeing, faults, one.position
 
-    ranked = sorted(group, key=order)
+    ranked = in_order(group, agree, faults)
     found = []
     for one in group:
         better = ranked[: ranked.index(one)]
         reference = next((other for other in better if hows[one.position, other.position] is not None), None)
         how = None if reference is None else hows[one.position, reference.position]
         if reference is not None and how:
-            why = cause(how[0], one.measured, one.told, reference.measured, reference.told)
-            found.append((one.measured.cell, Otherwise(how[0], reference.measured.cell.backend, how[1], why)))
+            found.append((one.measured.cell, _finding(one, reference, *how)))
     return found
 
 
-def _how(one: _Call, other: _Call) -> tuple[()] | tuple[str, str] | None:
-    """(what it does otherwise, by how much); empty if they agree, None if they cannot be compared."""
+def _finding(one: _Call, other: _Call, does: str, aspect: str, by: str) -> Finding:
+    return Finding(
+        kind="call",
+        aspect=aspect,
+        reference=other.measured.cell.backend,
+        about={"backend": one.measured.cell.backend, "does": does, "by": by},
+        explanation=cause(does, one.measured, one.told, other.measured, other.told),
+    )
+
+
+_How = tuple[()] | tuple[str, str, str] | None
+
+
+def _how(one: _Call, other: _Call) -> _How:
+    """(what it does otherwise, of what, by how much); empty if they agree, None if they cannot be compared."""
     own, others = one.told, other.told
     if not call_weights.same_inputs(own, others):
         known = own.scores and others.scores and one.layout == other.layout
         how = call_weights.other_inputs(own, others) if known else ""
-        return (INPUTS, how) if how else None
+        return (INPUTS, "inputs", how) if how else None
     if call_weights.same_weights(own, others):
         does = PREDICT
     elif call_weights.lacking(own, others) or call_weights.lacking(others, own):
@@ -136,20 +146,20 @@ def _how(one: _Call, other: _Call) -> tuple[()] | tuple[str, str] | None:
     if own.random or others.random:
         if own.random and others.random:
             return None
-        return (RANDOM, _at_random(one, other)) if own.random else ()
+        return (RANDOM, *_at_random(one, other)) if own.random else ()
     return _differ(does, one, other)
 
 
-def _differ(does: str, one: _Call, other: _Call) -> tuple[()] | tuple[str, str]:
+def _differ(does: str, one: _Call, other: _Call) -> _How:
     scores = scores_apart(one.told, other.told)
     own, others = one.told.shapes, other.told.shapes
     if own and others and own != others:
-        return does, f"outputs of shape {_shapes(own)} instead of {_shapes(others)}"
+        return does, "outputs", f"outputs of shape {_shapes(own)} instead of {_shapes(others)}"
     if one.outputs is None or other.outputs is None:
-        return (does, scores) if scores else ()
+        return (does, "scores", scores) if scores else ()
     if not first_outputs.same(one.outputs, other.outputs):
-        return does, scores or f"outputs {_by(one, other)}"
-    return (EVALUATE, scores) if scores else ()
+        return (does, "scores", scores) if scores else (does, "outputs", f"outputs {_by(one, other)}")
+    return (EVALUATE, "scores", scores) if scores else ()
 
 
 def _shapes(shapes: Sequence[Sequence[int]]) -> str:
@@ -160,14 +170,14 @@ def _shapes(shapes: Sequence[Sequence[int]]) -> str:
 def _by(one: _Call, other: _Call) -> str:
     if one.outputs is None or other.outputs is None:
         return "drawn at random"
-    return first_outputs.by(one.outputs, other.outputs)
+    return outputs_apart(first_outputs.finding(one.outputs, other.outputs))
 
 
-def _at_random(one: _Call, other: _Call) -> str:
-    """By how much outputs that are not always the same differ from those of another call."""
+def _at_random(one: _Call, other: _Call) -> tuple[str, str]:
+    """(of what, by how much) that is not always the same differs from another call's."""
     if one.outputs is not None and other.outputs is not None and first_outputs.same(one.outputs, other.outputs):
-        return "the first call agrees, and the same call at the program's end returns something else"
-    return f"outputs {_by(one, other)}"
+        return "calls", "the first call agrees, and the same call at the program's end returns something else"
+    return "outputs", f"outputs {_by(one, other)}"
 
 
 def scores_apart(own: Returned, others: Returned) -> str:

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from kbench.analysis import call_weights
 from kbench.analysis.declared import can_show
-from kbench.analysis.fingerprints import layers_differ
+from kbench.analysis.fingerprints import first_layer
 from kbench.reported import Returned, Weight
+from kbench.sentences import layers
 from kbench.text import significant
 from kbench.values import Measured, is_among
 
@@ -27,18 +28,18 @@ def cause(does: str, one: Measured, own: Returned, reference: Measured, others: 
     if does == RANDOM:
         noisy = any("Dropout" in word or "Noise" in word for word in one.facts.layer_words)
         return "its dropout or noise is on" if noisy else ""
-    layers = call_weights.lacking(own, others)
+    lacking = call_weights.lacking(own, others)
     same_numbers = {weight.layer for weight in call_weights.carried(own, others)}
-    if layers and {*layers} <= same_numbers:
+    if lacking and {*lacking} <= same_numbers:
         kept = fault(PREDICT, one, own, reference, others) or fault(PREDICT, reference, others, one, own)
         text = (
-            f"load_weights gave {', '.join(layers[:MOST_NAMED])} the same numbers on both, and did not convert them"
+            f"load_weights gave {', '.join(lacking[:MOST_NAMED])} the same numbers on both, and did not convert them"
         )
         return f"{text}: {kept}" if kept else text
-    if layers:
-        named = ", ".join(layers[:MOST_NAMED]) + (" and others" if len(layers) > MOST_NAMED else "")
+    if lacking:
+        named = ", ".join(lacking[:MOST_NAMED]) + (" and others" if len(lacking) > MOST_NAMED else "")
         given = {weight.layer for weight in own.weights if weight.loaded}
-        return f"{named} got {'other' if given & {*layers} else 'no'} weights by load_weights there"
+        return f"{named} got {'other' if given & {*lacking} else 'no'} weights by load_weights there"
     if found := call_weights.averages(own, others):
         return _of_averages(found, one, own, reference, others)
     known = [fault(does, one, own, reference, others)]
@@ -87,4 +88,4 @@ def _declared(what: str, one: Measured, own: Returned, other: Measured, others: 
 def _settings(one: Measured, other: Measured) -> str:
     """The first layer that is another one, or is set otherwise."""
     own, others = one.facts.layers, other.facts.layers
-    return "" if own is None or others is None or own == others else layers_differ(own, others)
+    return "" if own is None or others is None or own == others else layers(*first_layer(own, others))

@@ -27,12 +27,12 @@ from kbench.analysis.ratios import Timed, ranked
 from kbench.analysis.spreads import Priors
 from kbench.axes import RowKey
 from kbench.epochs import Epoch
+from kbench.findings import Finding
 from kbench.reported import Facts, first_known
 from kbench.summary import Summary
-from kbench.text import significant
 from kbench.values import EPOCHS, OK, PRECISION, REPEATS, STATUSES, Cell, Interval, Measured
 
-# Of an epoch's time, and seconds: if fit takes more than both after its last batch, a note says so.
+# Of an epoch's time, and seconds: if fit takes more than both after its last batch, that is said.
 LATE, LATE_SECONDS = 0.05, 0.01
 
 
@@ -101,7 +101,7 @@ def _summary(
     target: str,
     epochs_to_target: Sequence[float],
     seconds_to_target: Sequence[float],
-    differs: Mapping[str, tuple[str, ...]],
+    differs: Mapping[str, tuple[Finding, ...]],
     limits: roofline.Limits | None,
 ) -> Summary:
     cell = repeats[0].cell
@@ -122,9 +122,7 @@ def _summary(
     # Of generation: a forward pass for each token.
     tokens = step_times.median_of([epoch.tokens / epoch.samples for epoch in timed if epoch.tokens])
     passes = int(tokens or 1)
-    unlike = fingerprints.each_once(how for repeat in repeats for how in differs.get(repeat.cell.id, ()))
     kind = workloads.of(facts.task, facts.unit)
-    compares = not kind.of_program
     teardown = _mean(epoch.teardown_seconds for epoch in steady)
     disturbed = machine_stability.disturbed_turns([*repeats, *short])
     grows, slower = memory_growth.of_row(ok), time_growth.of_row(ok) if kind.of_line else None
@@ -167,17 +165,15 @@ def _summary(
         phases=shares.phases(ok) if not kind.compared else _phases(cold),
         evaluation_seconds=_evaluation(ok),
         seconds_per_1000_samples=per_1000,
-        trains=() if compares else fingerprints.ends_of_sentences(unlike),
-        # A script's rows are compared as long as the model is the same; other differences are notes.
-        notes=(
-            *(how for how in unlike if not (compares or fingerprints.of_size(how))),
-            *(note for note in _notes(repeats) if not (slower and note.startswith(step_times.NOT_STEADY))),
+        findings=(
+            *(how for repeat in repeats for how in differs.get(repeat.cell.id, ())),
+            *(one for one in _found(repeats) if not (slower and one.kind == "not steady")),
             *row_times.notes(time, short),
-            *([f"operations of {', '.join(work.unknown)} are not counted"] if work and work.unknown else []),
+            *([Finding(kind="uncounted operations", own=work.unknown)] if work and work.unknown else []),
             *([] if any(epoch.rounds for epoch in steady) else _late(usual, teardown, facts)),
             *_around_batches(usual, ok),
-            *([memory_growth.sentence(grows, kind.unit, ok)] if grows else []),
-            *([time_growth.sentence(slower, kind.unit)] if slower else []),
+            *([memory_growth.finding(grows, kind.unit, ok)] if grows else []),
+            *([time_growth.finding(slower, kind.unit)] if slower else []),
         ),
         deterministic=learning_curves.deterministic(ok),
         final_accuracy_sd=_spread(epoch.accuracy for epoch in last),
@@ -216,7 +212,6 @@ def _summary(
             ),
             "",
         ),
-        differs=tuple(how for how in unlike if compares or fingerprints.of_size(how)),
         operations_per_sample=work.operations * passes if work else None,
         percent_of_limit=_percent_of_limit(work, cell, per_1000 and per_1000 / passes, limits),
         teardown_seconds=teardown,
@@ -254,7 +249,7 @@ def _metrics(last: Sequence[Epoch]) -> dict[str, float]:
 def _timed(
     repeats: Sequence[Measured],
     short: Sequence[Measured],
-    differs: Mapping[str, tuple[str, ...]],
+    differs: Mapping[str, tuple[Finding, ...]],
     limits: roofline.Limits | None,
     time: RowTime | None,
 ) -> Timed:
@@ -320,38 +315,36 @@ def _compile_seconds(ok: Sequence[Measured]) -> list[float]:
     return found
 
 
-def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
-    notes: dict[str, None] = {}  # as a set that keeps its order
+def _found(repeats: Sequence[Measured]) -> list[Finding]:
+    found = []
     for repeat in repeats:
-        notes |= dict.fromkeys(repeat.facts.notes)
+        found += [*(Finding(kind="told", own=note) for note in repeat.facts.notes), *repeat.findings]
     damaged = sum(repeat.facts.events_damaged for repeat in repeats)
     if damaged:
-        notes[f"{damaged} damaged {'line' if damaged == 1 else 'lines'} left out of what was measured"] = None
+        found.append(Finding(kind="damaged lines", own=damaged))
     if ok := [repeat for repeat in repeats if repeat.outcome.status == OK]:
         kind = workloads.of(ok[0].facts.task, ok[0].facts.unit)
         asked = 0 if kind.of_program else ok[0].cell.epochs
-        notes[step_times.still_changing([repeat.epochs for repeat in ok], asked, kind.by_call)] = None
+        if changing := step_times.still_changing([repeat.epochs for repeat in ok], asked, kind.by_call):
+            found.append(changing)
     if learning_curves.deterministic(ok) is False:
-        notes["not deterministic: repeats with the same seed have different losses"] = None
-    return tuple(note for note in notes if note)
+        found.append(Finding(kind="not deterministic"))
+    return found
 
 
-def _late(usual: float | None, teardown: float | None, facts: Facts) -> list[str]:
-    """A note on a fit or predict that takes long after its last batch. Not in turns: being held lengthens that."""
+def _late(usual: float | None, teardown: float | None, facts: Facts) -> list[Finding]:
+    """Whether fit or predict takes long after its last batch. Not in turns: being held lengthens that."""
     if not usual or teardown is None or teardown < max(LATE * usual, LATE_SECONDS):
         return []
-    function = workloads.of(facts.task).function or "fit"
-    return [
-        f"each {function} takes {significant(teardown)} s more after its last batch (mean), which is in no time here"
-    ]
+    return [Finding(kind="late return", aspect=facts.task, own=teardown)]
 
 
-def _around_batches(usual: float | None, ok: Sequence[Measured]) -> list[str]:
-    """A note on callbacks that take long around the batches of a steady epoch."""
+def _around_batches(usual: float | None, ok: Sequence[Measured]) -> list[Finding]:
+    """Whether callbacks take long around the batches of a steady epoch."""
     seconds = _mean(seconds for repeat in ok for seconds in trainings.callback_seconds(repeat))
-    if not usual or seconds is None or seconds < LATE * usual:
-        return []
-    return [f"its callbacks took {significant(seconds)} s of each epoch (mean), which are counted in its time"]
+    return (
+        [Finding(kind="callbacks", own=seconds)] if usual and seconds is not None and seconds >= LATE * usual else []
+    )
 
 
 def _percent_of_limit(

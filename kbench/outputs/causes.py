@@ -17,7 +17,7 @@ from kbench.analysis.call_sites import by_line, is_fit
 from kbench.analysis.layer_costs import TELLING, Costs
 from kbench.analysis.ratios import between_samples
 from kbench.analysis.rows import program, summarised
-from kbench.analysis.step_times import NOT_STEADY, steady
+from kbench.analysis.step_times import steady
 from kbench.axes import RowKey
 from kbench.outputs import compared_lines, layer_causes, traces
 from kbench.outputs.parts import reconciled
@@ -161,7 +161,7 @@ def _step_seconds(run: RunResults, rows: Sequence[Summary]) -> dict[RowKey, list
             turns.setdefault(one.cell.key, []).extend(disturbed)
             if epoch.step_seconds and not any(disturbed):
                 found.setdefault(one.cell.key, []).append(epoch.seconds / len(epoch.step_seconds))
-    wanted = {row.key for row in rows if not any(note.startswith(NOT_STEADY) for note in row.notes)}
+    wanted = {row.key for row in rows if not row.has("not steady")}
     return {
         row: seconds
         for row, seconds in found.items()

@@ -11,7 +11,7 @@ import pytest
 from kbench import paths
 from kbench.analysis import call_outputs
 from kbench.analysis.summaries import summarise
-from kbench.epochs import Otherwise
+from kbench.findings import Finding
 from kbench.selection import backends
 from kbench.values import Measured
 
@@ -50,8 +50,8 @@ def said(*cells: Measured) -> list[str]:
     return [text(cell.backend, one) for cell, one in call_outputs.compare(cells)]
 
 
-def text(backend: str, one: Otherwise) -> str:
-    return f"{one.does} on {backend} than on {one.than}: {one.by}; {one.cause}"
+def text(backend: str, one: Finding) -> str:
+    return f"{one.about['does']} on {backend} than on {one.reference}: {one.about['by']}; {one.explanation}"
 
 
 def layer(name: str, **settings: Any) -> list[Any]:
