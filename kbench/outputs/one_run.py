@@ -14,6 +14,7 @@ from kbench.analysis.rows import again, summarised, tuned
 from kbench.comparison import published, published_accuracy
 from kbench.comparison.published_accuracy import PublishedAccuracy
 from kbench.comparison.scaling import within
+from kbench.exports.findings import findings_json
 from kbench.machine.provenance import describe
 from kbench.outputs import causes
 from kbench.plots.bars import bars
@@ -68,6 +69,7 @@ def rebuild(
     files: dict[str, str | bytes] = {
         "summary.csv": summary_csv(rows),
         "epochs.csv": epochs_csv(by_line(results.measured)),
+        "findings.json": findings_json(rows),
         "summary.md": page(shown, pngs, _resumed(results)),
         "summary.tex": latex(rows),
         "report.html": html([shown]),
