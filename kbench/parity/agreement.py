@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -17,8 +17,9 @@ import numpy as np
 from kbench.backend_keys import QUANTITIES, Explanation
 from kbench.parity import faults
 from kbench.parity.deviations import Scale, form, loss_deviation, output_deviation, scale_of, step_deviation
+from kbench.parity.of_others import by_others, of_both, of_others
 from kbench.parity.values import Agreement, Computed, Deviation, LayerOutput, Step
-from kbench.values import Measured, base, is_among
+from kbench.values import Measured, is_among
 
 if TYPE_CHECKING:
     from kbench.parity.values import Array
@@ -88,9 +89,9 @@ def _compare_example(subjects: Sequence[Subject]) -> list[Agreement]:
     for subject in subjects:
         if len(pair) == 2 and any(subject is one for one in pair):
             # Two are equally far from their mean: what explains one explains both.
-            subject = replace(subject, explained=_of_both(pair, subject))
+            subject = replace(subject, explained=of_both(pair, subject))
         else:
-            subject = replace(subject, explained=(*subject.explained, *_of_others(subjects, subject)))
+            subject = replace(subject, explained=(*subject.explained, *of_others(subjects, subject)))
         computed = subject.computed
         if computed is None:
             rows.append(_row(subject, "", {}, None, {}))
@@ -102,29 +103,9 @@ def _compare_example(subjects: Sequence[Subject]) -> list[Agreement]:
                 nearest = next((names[id(one)] for one in sound if one.steps.get(number) is middle), "")
                 own = computed.steps[number]
                 found[_named(number)] = replace(_deviation(own, middle, scales[number]), against=nearest)
-        rows.append(_row(subject, standard.name if standard else "", found, first, moves))
+        row = _row(subject, standard.name if standard else "", found, first, moves)
+        rows.append(replace(row, by_others=by_others(subjects, subject, row.notes)))
     return rows
-
-
-def _of_both(pair: Sequence[Subject], subject: Subject) -> tuple[Explanation, ...]:
-    """The explanations that hold between two subjects, for one of them: those of the other one name it."""
-    backends = [one.measured.cell.backend for one in pair]
-    return tuple(
-        replace(known, unlike=(), reason=known.reason if one is subject else f"{backend}: {known.reason}")
-        for one, backend, against in zip(pair, backends, reversed(backends), strict=True)
-        for known in one.explained
-        if is_among(against, known.unlike)
-    )
-
-
-def _of_others(subjects: Sequence[Subject], subject: Subject) -> Iterator[Explanation]:
-    """What tells each of the others from this one, where this one is compared with it: most may be such others."""
-    own = subject.measured.cell.backend
-    for other in subjects:
-        backend = other.measured.cell.backend
-        for known in other.explained:
-            if base(backend) != base(own) and not known.fault and is_among(own, known.unlike):
-                yield replace(known, unlike=(base(backend),), reason=f"{backend}: {known.reason}")
 
 
 _Scales = Mapping[object, Scale]  # by the model's form
