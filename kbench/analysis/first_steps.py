@@ -9,10 +9,10 @@ from statistics import median
 
 from kbench.analysis import averages
 from kbench.analysis.averages import Average
-from kbench.analysis.declared import can_show
+from kbench.analysis.declared import explains
 from kbench.findings import Finding
 from kbench.reported import Change, Step
-from kbench.values import Measured, is_among
+from kbench.values import Measured
 
 # Measured where nothing is wrong: 1e-7 of the loss and 1e-5 of a weight's change, on all backends.
 LOSS = 1e-4  # relative
@@ -206,15 +206,7 @@ def _average(one: Change, sums: Sequence[float | None]) -> Average | None:
 
 def declared_reasons(one: Measured) -> frozenset[str]:
     """The reasons in its backend's file why training may change this model's weights otherwise."""
-    return frozenset(
-        known.reason
-        for known in one.facts.explained
-        if "1 step" in known.what
-        and not known.as_shipped
-        and not known.unlike
-        and not known.untrained
-        and can_show(known, one.facts)
-    )
+    return frozenset(known.reason for known in one.facts.explained if explains(known, one.facts, ("1 step",), ""))
 
 
 def reason_of_larger_loss(one: Measured, other: Measured) -> str:
@@ -223,11 +215,9 @@ def reason_of_larger_loss(one: Measured, other: Measured) -> str:
     if step is None or beside is None or step.loss is None or beside.loss is None:
         return ""
     larger, smaller = (one, other) if step.loss > beside.loss else (other, one)
-    for known in larger.facts.explained:
-        rises = "rising loss" in known.what and can_show(known, larger.facts)
-        if rises and is_among(smaller.cell.backend, known.unlike):
-            return known.reason
-    return ""
+    backend = smaller.cell.backend
+    fitting = (known for known in larger.facts.explained if explains(known, larger.facts, ("rising loss",), backend))
+    return next((known.reason for known in fitting), "")
 
 
 def declared(part: Part, one: Measured, other: Measured) -> str:
@@ -238,13 +228,8 @@ def declared(part: Part, one: Measured, other: Measured) -> str:
         bounds = {"loss": known.bound, "rising loss": max(known.bound, known.bound_of_loss)}
         bound = bounds.get(part.what, known.bound_of_change)
         if (
-            part.what in known.what
-            and not known.as_shipped
-            and known.layer in ("", part.layer)
-            and not (known.untrained and part.trained)
-            and can_show(known, one.facts, part.layer)
+            explains(known, one.facts, (part.what,), other.cell.backend, part.layer, part.trained)
             and not (known.repeated and _without_repeats(one))
-            and is_among(other.cell.backend, known.unlike)
             and (of_batches <= averages.EXACT if known.formula else min(share, of_batches) <= bound)
         ):
             return known.reason

@@ -8,11 +8,11 @@ from dataclasses import replace
 from statistics import median
 
 from kbench import axes
-from kbench.analysis.declared import can_show
+from kbench.analysis.declared import explains
 from kbench.findings import Finding
 from kbench.reported import Facts
 from kbench.summary import Summary
-from kbench.values import OK, Measured, is_among
+from kbench.values import OK, Measured
 
 OWN_START = 0.1  # of an accuracy: what a program's own initial weights and order of samples may make of one training
 STANDARD_ERRORS = 3.0  # of the difference of two rows; chance goes beyond that in 3 of 1,000 comparisons
@@ -65,10 +65,8 @@ def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary
 def _cause(facts: Facts, others: Sequence[str]) -> str:
     """The reason of the first known difference that the model and most of the others have."""
     for known in facts.explained:
-        ships = known.as_shipped or known.fault  # which kbench corrects, or which another check tells
-        fits = not ships and can_show(known, facts)
-        against = [other for other in others if is_among(other, known.unlike)]
-        if fits and {*known.what} & {*_TRAINING} and 2 * len(against) > len(others):
+        against = [other for other in others if explains(known, facts, _TRAINING, other, trained=False)]
+        if not known.fault and 2 * len(against) > len(others):  # another check tells of faults
             return known.reason
     return ""
 

@@ -5,12 +5,12 @@ declare, from the weights that went in, or from the settings of layers.
 from __future__ import annotations
 
 from kbench.analysis import call_weights
-from kbench.analysis.declared import can_show
+from kbench.analysis.declared import Words, explains
 from kbench.analysis.fingerprints import first_layer
 from kbench.reported import Returned, Weight
 from kbench.sentences import layers
 from kbench.text import significant
-from kbench.values import Measured, is_among
+from kbench.values import Measured
 
 PREDICT = "the same weights predict otherwise"
 FROM_FILE = "weights of the same file predict otherwise"
@@ -73,15 +73,16 @@ def _declared(what: str, one: Measured, own: Returned, other: Measured, others: 
     averages = {weight.kind for weight, _ in call_weights.averages(own, others)}
     found = []
     for known in one.facts.explained:
-        needed = {known.layer, known.with_layer, known.setting} - {""}
-        if known.untrained:
-            fits = bool(averages) and needed <= averages
+        beside, facts = other.cell.backend, one.facts
+        if known.untrained:  # averages show in outputs, whatever else they change
+            of_layers = Words(averages, facts.optimizer_class)
+            fits = bool(averages) and explains(known, of_layers, known.what, beside, trained=False, as_shipped=True)
         elif known.carried:
-            fits = what == "outputs" and bool(carried) and needed <= carried
+            of_layers = Words(carried, facts.optimizer_class)
+            fits = bool(carried) and explains(known, of_layers, (what,), beside, carried=True, as_shipped=True)
         else:
-            fits = what in known.what and not averages and can_show(known, one.facts)
-        if fits and is_among(other.cell.backend, known.unlike):
-            found.append(known.reason.rstrip("."))
+            fits = not averages and explains(known, facts, (what,), beside, as_shipped=True)
+        found += [known.reason.rstrip(".")] if fits else []
     return "; ".join(dict.fromkeys(found))
 
 

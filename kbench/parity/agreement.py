@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kbench.analysis.declared import Words, can_show, concerns, explains, parts
 from kbench.backend_keys import QUANTITIES, Explanation
 from kbench.parity import faults
 from kbench.parity.deviations import Scale, form, loss_deviation, output_deviation, scale_of, step_deviation
 from kbench.parity.of_others import by_others, of_both, of_others
 from kbench.parity.values import Agreement, Computed, Deviation, LayerOutput, Step
-from kbench.values import Measured, is_among
+from kbench.values import Measured
 
 if TYPE_CHECKING:
     from kbench.parity.values import Array
@@ -151,12 +152,9 @@ def _row(
     verdict = DIFFERS if subject.measured.facts.error_kind == OTHER_MODEL else outcome.status
     notes: list[str] = []
     if subject.computed is not None:
-        optimizers = {"", *(step.optimizer for step in subject.computed.steps.values())}
-        layers = {"", *(layer.class_name for layer in subject.computed.layers)}
-        layers |= {layer.class_name for step in subject.computed.steps.values() for layer in step.layers}
-        explained = [one for one in subject.explained if one.with_layer in layers and one.optimizer in optimizers]
-        words = subject.measured.facts.layer_words  # none where layers were not told
-        excuses = [one for one in explained if not one.fault and (not words or one.setting in ("", *words))]
+        model = _model(subject)
+        explained = [one for one in subject.explained if can_show(one, model)]
+        excuses = [one for one in explained if not one.fault]
         verdict, notes = verdict_on(deviations, [*excuses, *_rounding(deviations, cell.backend, moves)])
         notes += _faults(replace(subject, explained=tuple(explained)), deviations)
         notes += subject.measured.facts.notes
@@ -179,10 +177,25 @@ def _row(
     )
 
 
+def _model(subject: Subject) -> Words:
+    """Its layers, as far as they are known from what it computed; if nobody told their settings, any may be set."""
+    computed, facts = subject.computed, subject.measured.facts
+    steps = list(computed.steps.values()) if computed else []
+    names = {layer.class_name for layer in computed.layers} if computed else set()
+    names |= {layer.class_name for step in steps for layer in step.layers}
+    words = facts.layer_words or {known.setting for known in subject.explained}
+    optimizer = next((step.optimizer for step in steps if step.optimizer), "")
+    return Words(words | {part for name in names for part in parts(name)}, optimizer)
+
+
 def _is_faulty(subject: Subject) -> bool:
     """Whether its backend is known to compute something else of such a model: it is nobody's measure."""
-    classes = [layer.class_name for layer in subject.computed.layers] if subject.computed is not None else []
-    return faults.has(subject.explained, classes, subject.measured.facts.carried)
+    model, carried = _model(subject), subject.measured.facts.carried
+    return any(
+        explains(one, model, ("outputs",), "", trained=False, carried=carried, as_shipped=True)
+        for one in subject.explained
+        if one.fault
+    )
 
 
 def _faults(subject: Subject, deviations: Mapping[str, Deviation]) -> list[str]:
@@ -232,10 +245,9 @@ def _reasons(what: str, deviation: Deviation, explained: Sequence[Explanation]) 
     if deviation.size <= TOLERANCES[what]:
         return []
     for one in explained:
-        layer_fits = one.layer in ("", *faults.parts(deviation.class_name))
-        if not (
-            what in one.what and layer_fits and _is_within(one, deviation) and is_among(deviation.against, one.unlike)
-        ):
+        against, layer = deviation.against, deviation.class_name
+        fits = concerns(one, (what,), against, layer, trained=False, carried=True, as_shipped=True)
+        if not (fits and _is_within(one, deviation)):
             continue
         if not one.untrained:
             return [one.reason]
