@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+import json
 import re
 import shutil
 from dataclasses import replace
@@ -110,11 +111,13 @@ def test_each_keras_row_has_one_without_keras_and_what_keras_costs(without_keras
 def test_its_tables_follow_from_its_raw_measurements(reference: Path, tmp_path: Path) -> None:
     copy = tmp_path / reference.name
     shutil.copytree(reference, copy)
-    for name in ("summary.csv", "epochs.csv", "summary.md"):
+    for name in ("summary.csv", "epochs.csv", "findings.json", "summary.md"):
         (copy / name).unlink()
     one_run.rebuild(store.read(copy))
     for name in ("summary.md", "epochs.csv"):
         assert (copy / name).read_bytes() == (reference / name).read_bytes()
+    kept, made = (json.loads((run / "findings.json").read_text("utf-8"))["findings"] for run in (reference, copy))
+    assert [one["sentence"] for one in made] == [one["sentence"] for one in kept]
     header, *lines = csv.reader((reference / "summary.csv").open(newline=""))
     rebuilt, *others = csv.reader((copy / "summary.csv").open(newline=""))
     assert rebuilt[: len(header)] == header, "new columns are appended"
