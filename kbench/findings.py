@@ -40,11 +40,12 @@ Remark = Literal[
     "memory growth",
     "time growth",
     "learning",  # otherwise than the others
-    "call",  # of a program that returns something else; aspect: outputs, scores, inputs, calls
+    "call",  # of a program that returns something else; aspect: scores, inputs, later calls, or of OF_OUTPUTS
     "no training",  # of a fit: no weight changed
 ]
 Kind = Difference | Remark
 DIFFERENCES: frozenset[str] = frozenset(get_args(Difference))
+OF_OUTPUTS = frozenset(("numbers", "not numbers", "shape", "shapes", "random"))
 # Aspects in which rows differ in how much work is done, and those that decide which scores a training can have.
 _OF_SIZE = frozenset(("number of parameters", "number of samples", "dtype"))
 OF_SAMPLES = ("number of different samples", "samples", "sample weights", "order of samples")

@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kbench import workloads
+from kbench import step_sentences, workloads
 from kbench.findings import OF_SAMPLES, Finding
 from kbench.text import significant
 
 _HASHED = ("initial weights", "data", *OF_SAMPLES[1:])  # a sentence can only say that they differ
-_NOISE = " (dropout and noise at fixed values)"
 
 
 def sentence(found: Finding) -> str:
@@ -117,78 +116,6 @@ def outputs_apart(found: Finding) -> str:
 
 def _outputs(found: Finding) -> str:
     return f"unlike {found.reference} in its outputs before training: {outputs_apart(found)}"
-
-
-def _first_step(found: Finding) -> str:
-    if found.explanation:
-        return f"its first step differs from that of {found.reference}, as is known: {found.explanation}"
-    text = f"unlike {found.reference} in {_of_step(found)}"
-    if "outputs agree" in found.about:
-        text += "; outputs agree, so the cause is the loss or a layer's training mode"
-        perhaps = found.about["perhaps"]
-        text += f". A known difference may be why: {perhaps.rstrip('.')}" if perhaps else ""
-    return text
-
-
-def _of_step(found: Finding) -> str:
-    """What of a step on trial differs."""
-    about = found.about
-    noise = _NOISE if about.get("noise") else ""
-    if found.aspect == "draws":
-        return f"what its layers draw at random: {_drawn(found.own)} instead of {_drawn(found.other)}"
-    both = f"{_number(found.own)} instead of {_number(found.other)}"
-    if found.aspect == "loss":
-        return f"the loss of the first batch{noise}: {both}"
-    if found.aspect == "kind":
-        return (
-            f"the first optimizer step: of {about['layers']} {about['layer']} layers, {about['weight']} changes "
-            f"{found.own:.4g} times as much (median)"
-        )
-    text = f"the first optimizer step{noise}: {about['layer']} {about['number']}'s {about['weight']} changes by "
-    sizes_differ = found.aspect.startswith("size")
-    text += both if sizes_differ else _number(found.own)
-    if "off" not in about:
-        return text
-    return f"{text}, {'and' if sizes_differ else 'but'} in another direction ({about['off']:.1%} off)"
-
-
-def _drawn(draws: Iterable[str]) -> str:
-    return " and ".join(draws) or "nothing"
-
-
-def _number(value: Any, digits: int = 4) -> str:
-    """None and NaN are no number."""
-    if value is None:
-        return "no number"
-    return "0" if value == 0 else significant(value, digits)
-
-
-def _last_step(found: Finding) -> str:
-    if found.reference:
-        return f"unlike {found.reference} after the last epoch in {_of_step(found)}"
-    return f"its training step after the last epoch is not the one before the first: {_of_last_step(found)}"
-
-
-def _of_last_step(found: Finding) -> str:
-    about, own, other = found.about, found.own, found.other
-    noise = _NOISE if about.get("noise") else ""
-    if found.aspect == "draws":
-        return f"its layers draw {_drawn(own)} at random instead of {_drawn(other)}"
-    if found.aspect == "loss":
-        return f"the loss{noise} {_apart(own, other)}"
-    text = f"{about['layer']} {about['number']}'s {about['weight']} changes{noise} by "
-    if found.aspect == "size":
-        return f"{text}{_apart(own, other)}"
-    return f"{text}{_number(own)}, but in another direction ({about['off']:.2g} of it)"
-
-
-def _apart(own: Any, other: Any) -> str:
-    """Both, with as many digits as show that they differ."""
-    for digits in range(4, 9):
-        shown, expected = _number(own, digits), _number(other, digits)
-        if shown != expected:
-            break
-    return f"{shown} instead of {expected}"
 
 
 def _received(found: Finding) -> str:
@@ -326,9 +253,43 @@ def advice(found: Finding) -> str:
 def call(found: Finding, where: str = "") -> str:
     """What a program's call does otherwise; `where`: the lines where that shows."""
     about, why = found.about, found.explanation
-    first = f"{_capital(about['does'])} on {about['backend']} than on {found.reference}: {about['by']}"
+    first = f"{_capital(DOES[about['does']])} on {about['backend']} than on {found.reference}: {call_apart(found)}"
     first += f" ({where})." if where else "."
     return f"{first} {_capital(why)}." if why else first
+
+
+# What a call does otherwise.
+DOES = {
+    "same weights": "the same weights predict otherwise",
+    "same file": "weights of the same file predict otherwise",
+    "same training": "the same training predicts otherwise",
+    "same outputs": "the same weights evaluate otherwise",
+    "other inputs": "evaluate is given other inputs",
+    "from call to call": "the same weights predict otherwise from call to call",
+}
+
+
+def call_apart(found: Finding) -> str:
+    """By how much what a call returns is something else."""
+    own, other = found.own, found.other
+    match found.aspect:
+        case "scores":
+            return f"{found.about['score']} {own:.4g} instead of {other:.4g}"
+        case "shapes":
+            return f"outputs of shape {_shapes(own)} instead of {_shapes(other)}"
+        case "inputs":
+            return f"off by up to {own:.2g} of the largest number" if math.isfinite(own) else "of another shape"
+        case "later calls":
+            return "the first call agrees, and the same call at the program's end returns something else"
+        case "random":
+            return "outputs drawn at random"
+        case _:
+            return f"outputs {outputs_apart(found)}"
+
+
+def _shapes(shapes: Iterable[Iterable[int]]) -> str:
+    """With the batch axis first, whatever that is."""
+    return " and ".join(f"({', '.join(['n', *map(str, shape)])})" for shape in shapes)
 
 
 def _capital(text: str) -> str:
@@ -339,8 +300,8 @@ KINDS: Mapping[str, Callable[[Finding], str]] = {
     "aspect": _aspect,
     "own weights": _own_weights,
     "outputs": _outputs,
-    "first step": _first_step,
-    "last step": _last_step,
+    "first step": step_sentences.first_step,
+    "last step": step_sentences.last_step,
     "received": _received,
     "threads": _threads,
     "cores": _cores,

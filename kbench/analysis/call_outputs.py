@@ -19,7 +19,6 @@ from kbench.analysis.usual import in_order
 from kbench.axes import Point, RowKey
 from kbench.findings import Finding
 from kbench.reported import Returned
-from kbench.sentences import outputs_apart
 from kbench.summary import Summary
 from kbench.values import OK, Cell, Measured
 
@@ -101,7 +100,8 @@ def _of_group(group: Sequence[_Call]) -> list[tuple[Cell, Finding]]:
     def faults(one: _Call) -> int:
         compared = [(other, hows[one.position, other.position]) for other in group if other is not one]
         return sum(
-            bool(how and fault(how[0], one.measured, one.told, other.measured, other.told)) for other, how in compared
+            bool(how and fault(how.about["does"], one.measured, one.told, other.measured, other.told))
+            for other, how in compared
         )
 
     ranked = in_order(group, agree, faults)
@@ -111,30 +111,26 @@ def _of_group(group: Sequence[_Call]) -> list[tuple[Cell, Finding]]:
         reference = next((other for other in better if hows[one.position, other.position] is not None), None)
         how = None if reference is None else hows[one.position, reference.position]
         if reference is not None and how:
-            found.append((one.measured.cell, _finding(one, reference, *how)))
+            found.append((one.measured.cell, _with_cause(how, one, reference)))
     return found
 
 
-def _finding(one: _Call, other: _Call, does: str, aspect: str, by: str) -> Finding:
-    return Finding(
-        kind="call",
-        aspect=aspect,
-        reference=other.measured.cell.backend,
-        about={"backend": one.measured.cell.backend, "does": does, "by": by},
-        explanation=cause(does, one.measured, one.told, other.measured, other.told),
-    )
+def _with_cause(how: Finding, one: _Call, other: _Call) -> Finding:
+    backend, reference = one.measured.cell.backend, other.measured.cell.backend
+    why = cause(how.about["does"], one.measured, one.told, other.measured, other.told)
+    return replace(how, reference=reference, about={**how.about, "backend": backend}, explanation=why)
 
 
-_How = tuple[()] | tuple[str, str, str] | None
+_How = Finding | tuple[()] | None
 
 
 def _how(one: _Call, other: _Call) -> _How:
-    """(what it does otherwise, of what, by how much); empty if they agree, None if they cannot be compared."""
+    """What it does otherwise; empty if they agree, None if they cannot be compared."""
     own, others = one.told, other.told
     if not call_weights.same_inputs(own, others):
         known = own.scores and others.scores and one.layout == other.layout
-        how = call_weights.other_inputs(own, others) if known else ""
-        return (INPUTS, "inputs", how) if how else None
+        off = call_weights.other_inputs(own, others) if known else None
+        return None if off is None else Finding(kind="call", aspect="inputs", own=off, about={"does": INPUTS})
     if call_weights.same_weights(own, others):
         does = PREDICT
     elif call_weights.lacking(own, others) or call_weights.lacking(others, own):
@@ -146,7 +142,7 @@ def _how(one: _Call, other: _Call) -> _How:
     if own.random or others.random:
         if own.random and others.random:
             return None
-        return (RANDOM, *_at_random(one, other)) if own.random else ()
+        return _at_random(one, other) if own.random else ()
     return _differ(does, one, other)
 
 
@@ -154,39 +150,40 @@ def _differ(does: str, one: _Call, other: _Call) -> _How:
     scores = scores_apart(one.told, other.told)
     own, others = one.told.shapes, other.told.shapes
     if own and others and own != others:
-        return does, "outputs", f"outputs of shape {_shapes(own)} instead of {_shapes(others)}"
+        return Finding(kind="call", aspect="shapes", own=own, other=others, about={"does": does})
+    known = one.outputs is not None and other.outputs is not None
+    if one.outputs is None or other.outputs is None or first_outputs.same(one.outputs, other.outputs):
+        return _of_scores(EVALUATE if known else does, scores) if scores else ()
+    return _of_scores(does, scores) if scores else _of_outputs(does, one.outputs, other.outputs)
+
+
+def _of_scores(does: str, scores: tuple[str, float, float]) -> Finding:
+    name, own, other = scores
+    return Finding(kind="call", aspect="scores", own=own, other=other, about={"does": does, "score": name})
+
+
+def _of_outputs(does: str, own: Outputs, other: Outputs) -> Finding:
+    how = first_outputs.finding(own, other)
+    return replace(how, kind="call", about={**how.about, "does": does})
+
+
+def _at_random(one: _Call, other: _Call) -> Finding:
+    """How what is not always the same differs from another call's."""
+    how = Finding(kind="call", aspect="random", about={"does": RANDOM})
     if one.outputs is None or other.outputs is None:
-        return (does, "scores", scores) if scores else ()
-    if not first_outputs.same(one.outputs, other.outputs):
-        return (does, "scores", scores) if scores else (does, "outputs", f"outputs {_by(one, other)}")
-    return (EVALUATE, "scores", scores) if scores else ()
+        return how
+    if first_outputs.same(one.outputs, other.outputs):
+        return replace(how, aspect="later calls")
+    return _of_outputs(RANDOM, one.outputs, other.outputs)
 
 
-def _shapes(shapes: Sequence[Sequence[int]]) -> str:
-    """With the batch axis first, whatever that is."""
-    return " and ".join(f"({', '.join(['n', *map(str, shape)])})" for shape in shapes)
-
-
-def _by(one: _Call, other: _Call) -> str:
-    if one.outputs is None or other.outputs is None:
-        return "drawn at random"
-    return outputs_apart(first_outputs.finding(one.outputs, other.outputs))
-
-
-def _at_random(one: _Call, other: _Call) -> tuple[str, str]:
-    """(of what, by how much) that is not always the same differs from another call's."""
-    if one.outputs is not None and other.outputs is not None and first_outputs.same(one.outputs, other.outputs):
-        return "calls", "the first call agrees, and the same call at the program's end returns something else"
-    return "outputs", f"outputs {_by(one, other)}"
-
-
-def scores_apart(own: Returned, others: Returned) -> str:
-    """The score that differs, an accuracy before all others; empty if none does."""
+def scores_apart(own: Returned, others: Returned) -> tuple[str, float, float] | None:
+    """(the score that differs, its own value, the other's), an accuracy before all others; None if none does."""
     mine, theirs = with_long_names(own.scores or {}), with_long_names(others.scores or {})
     for name in sorted(mine.keys() & theirs.keys(), key=lambda name: ("accuracy" not in name, name != "loss", name)):
         value, other = number(mine[name]), number(theirs[name])
         if math.isnan(value) and math.isnan(other):
             continue
         if not abs(value - other) <= SCORE * max(abs(value), abs(other)) + LEAST_SCORE:
-            return f"{name} {value:.4g} instead of {other:.4g}"
-    return ""
+            return name, value, other
+    return None

@@ -12,12 +12,13 @@ from kbench.sentences import layers
 from kbench.text import significant
 from kbench.values import Measured
 
-PREDICT = "the same weights predict otherwise"
-FROM_FILE = "weights of the same file predict otherwise"
-TRAINED = "the same training predicts otherwise"
-EVALUATE = "the same weights evaluate otherwise"  # their outputs agree, and scores do not
-INPUTS = "evaluate is given other inputs"
-RANDOM = "the same weights predict otherwise from call to call"
+# What a call does otherwise.
+PREDICT = "same weights"
+FROM_FILE = "same file"
+TRAINED = "same training"
+EVALUATE = "same outputs"  # and other scores
+INPUTS = "other inputs"
+RANDOM = "from call to call"
 MOST_NAMED = 3  # layers
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kbench.analysis.call_sites import SEPARATOR
-from kbench.findings import Finding
+from kbench.findings import OF_OUTPUTS, Finding
 from kbench.sentences import call
 from kbench.summary import Summary
 from kbench.text import listed, plain
@@ -36,7 +36,7 @@ def _of_training(summaries: Iterable[Summary]) -> list[str]:
 
 
 def _sentence(lines: Sequence[tuple[str, Finding]]) -> str:
-    one = min((one for _, one in lines), key=lambda one: one.aspect == "outputs")  # a score says more
+    one = min((one for _, one in lines), key=lambda one: one.aspect in OF_OUTPUTS)  # a score says more
     return call(one, "; ".join(dict.fromkeys(line for line, _ in lines)))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import fake_runs
 import pytest
 
-from kbench import paths
+from kbench import paths, sentences
 from kbench.analysis import call_outputs
 from kbench.analysis.summaries import summarise
 from kbench.findings import Finding
@@ -51,7 +51,8 @@ def said(*cells: Measured) -> list[str]:
 
 
 def text(backend: str, one: Finding) -> str:
-    return f"{one.about['does']} on {backend} than on {one.reference}: {one.about['by']}; {one.explanation}"
+    does = sentences.DOES[one.about["does"]]
+    return f"{does} on {backend} than on {one.reference}: {sentences.call_apart(one)}; {one.explanation}"
 
 
 def layer(name: str, **settings: Any) -> list[Any]:

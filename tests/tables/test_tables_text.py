@@ -369,22 +369,19 @@ def test_a_variant_has_its_ratio_to_its_backend_as_it_is() -> None:
 
 
 def test_what_predicts_otherwise_stands_first_and_once_for_all_lines() -> None:
-    def row(line: str, by: str, backend: str = "keras2/theano") -> Summary:
-        about = {"backend": backend, "does": "the same weights predict otherwise", "by": by}
-        wrong = Finding(
-            kind="call",
-            aspect=by.split()[0],
-            reference="keras2/tensorflow",
-            about=about,
-            explanation="its kernels are flipped",
-        )
-        return summary(backend, f"train.py: {line}", unit="call", findings=(wrong,))
+    about = {"backend": "keras2/theano", "does": "same weights", "score": "accuracy"}
+    scores = Finding(kind="call", aspect="scores", reference="keras2/tensorflow", own=0.09, other=0.941, about=about)
+    scores = replace(scores, explanation="its kernels are flipped")
+    outputs = replace(scores, aspect="numbers", own=1.0, about={**about, "relative": True, "allowed": 1e-4})
+
+    def row(line: str, wrong: Finding) -> Summary:
+        return summary("keras2/theano", f"train.py: {line}", unit="call", findings=(wrong,))
 
     right = summary("keras2/tensorflow", "train.py: predict, line 8", unit="call")
     rows = [
-        row("predict, line 8", "outputs off by up to 1"),
+        row("predict, line 8", outputs),
         right,
-        row("evaluate, line 9", "accuracy 0.09 instead of 0.941"),
+        row("evaluate, line 9", scores),
     ]
     first, *_ = text(rows, 400).split("\n\n")
     assert first == (
