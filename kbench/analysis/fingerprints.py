@@ -112,7 +112,18 @@ def _as_described(one: Measured, models: Mapping[tuple[Point, int, bytes], Seque
 
 def differences(measured: Sequence[Measured]) -> dict[str, tuple[Finding, ...]]:
     """For each cell (by id) that differs from most of those that should do the same work: how; of two, the second."""
+    return compared(measured)[0]
+
+
+def noted(measured: Sequence[Measured]) -> list[Measured]:
+    """The cells with what is declared of their first step and later epochs, or why that was not checked."""
+    return compared(measured)[1]
+
+
+def compared(measured: Sequence[Measured]) -> tuple[dict[str, tuple[Finding, ...]], list[Measured]]:
+    """(differences, noted), of one comparison."""
     found: dict[str, list[Finding]] = {}
+    notes = {one.cell.id: first_steps.unchecked(one) for one in measured}
     for group in _groups(measured):
         others = set[str]()  # cells that train on other samples: in whatever order
         for name, aspect in {**_ASPECTS, **_OF_FITS}.items():
@@ -127,28 +138,23 @@ def differences(measured: Sequence[Measured]) -> dict[str, tuple[Finding, ...]]:
         same_batch = [one for one in group if one.cell.id not in others or one.facts.samples_sha256 is None]
         for one, difference in [*_own_weights(group), *_precision(group), *_outputs(same_batch)]:
             found.setdefault(one.cell.id, []).append(difference)
-        for one, difference in _first_steps(group):
+        steps = _first_steps(group)
+        for one, difference in steps:
             if difference.differs and one.cell.id not in found:  # other outputs have another step, too
                 found[one.cell.id] = [difference]
         for one, difference in trainings.differences(group, others):
             found.setdefault(one.cell.id, []).append(difference)
         for one, difference in last_steps.differences(group):
             found.setdefault(one.cell.id, [difference])
-        alike = [one for one in _computed_alike(group) if one.cell.id not in found]
-        for one, difference in epoch_losses.differences(alike):
+        comparable = _computed_alike(group)
+        losses = epoch_losses.differences(comparable)
+        for one, note in (*steps, *trainings.waiting(group), *losses):
+            notes[one.cell.id] += () if note.differs else (note,)
+        alike = [one for one in comparable if one.cell.id not in found]
+        for one, difference in losses if len(alike) == len(comparable) else epoch_losses.differences(alike):
             if difference.differs:
                 found[one.cell.id] = [difference]
-    return {cell: tuple(difference) for cell, difference in found.items()}
-
-
-def noted(measured: Sequence[Measured]) -> list[Measured]:
-    """The cells with what is declared of their first step and later epochs, or why that was not checked."""
-    found = {one.cell.id: first_steps.unchecked(one) for one in measured}
-    for group in _groups(measured):
-        several = [*_first_steps(group), *trainings.waiting(group), *epoch_losses.differences(_computed_alike(group))]
-        for one, each in several:
-            found[one.cell.id] += () if each.differs else (each,)
-    return [_with(one, found[one.cell.id]) for one in measured]
+    return {cell: tuple(how) for cell, how in found.items()}, [_with(one, notes[one.cell.id]) for one in measured]
 
 
 def changed_by_arguments(measured: Sequence[Measured]) -> list[Measured]:

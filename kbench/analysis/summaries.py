@@ -66,11 +66,11 @@ def timed(
     priors: Priors | None = None,
 ) -> list[Timed]:
     """The rows of `summarise`, in its order and not yet compared."""
-    measured = fingerprints.changed_by_arguments(fingerprints.noted(fingerprints.described(measured)))
+    differs, measured = fingerprints.compared(fingerprints.described(measured))
+    measured = fingerprints.changed_by_arguments(measured)
     groups: dict[RowKey, list[Measured]] = {}
     for repeat in measured:
         groups.setdefault(repeat.cell.key, []).append(repeat)
-    differs = fingerprints.differences(measured)
     ok = {row: [repeat for repeat in group if repeat.outcome.status == OK] for row, group in groups.items()}
     of_row: dict[RowKey, list[Measured]] = {}
     for process in short:
