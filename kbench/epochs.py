@@ -1,4 +1,4 @@
-"""One epoch of a cell, as the guest reported it; and a call of a program that returns something else."""
+"""One epoch of a cell, as the guest reported it; and a line of a program that returns what another one did."""
 
 from __future__ import annotations
 
@@ -58,13 +58,3 @@ class LikeLine:
 
     line: str  # that one
     apart: float | None = None  # the largest difference of their outputs, in the largest number; None: scores
-
-
-@dataclass(frozen=True)
-class Otherwise:
-    """What a call returns otherwise than on another backend: `the same weights predict otherwise`."""
-
-    does: str
-    than: str  # that backend
-    by: str
-    cause: str  # without a full stop; empty if it is not known

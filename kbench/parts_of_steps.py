@@ -1,12 +1,15 @@
-"""What is looked into a step: the times of its parts, and of the operations in its trace."""
+"""What is looked into a step: the times of its parts and of the operations in its trace, and what is slow."""
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 import msgspec
 
 from kbench.epochs import Seconds
+
+_LAYER = re.compile(r"(\S+) \((\w+)\) (.*)", re.DOTALL)
 
 
 class PartOfStep(msgspec.Struct, frozen=True):
@@ -24,3 +27,20 @@ class Busy(msgspec.Struct, frozen=True):
     name: str
     seconds: float
     calls: int
+
+
+class Fallback(msgspec.Struct, frozen=True):
+    """What computes slowly, and why: a layer, or what the text says."""
+
+    text: str  # behind the layer's name, if it has one
+    layer: str = ""
+    kind: str = ""  # its class
+
+
+def fallbacks(reported: object) -> tuple[Fallback, ...]:
+    """Guests write `lstm (LSTM) starts each step`."""
+    found = []
+    for text in msgspec.convert(reported, tuple[str, ...]):
+        layer = _LAYER.fullmatch(text)
+        found.append(Fallback(layer[3], layer[1], layer[2]) if layer else Fallback(text))
+    return tuple(found)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property, partial
 from typing import Any
 
 import msgspec
 
 from kbench.backend_keys import Explanation, explanations
 from kbench.epochs import Count, Mib, Seconds
-from kbench.parts_of_steps import Busy, PartOfStep
+from kbench.parts_of_steps import Busy, Fallback, PartOfStep, fallbacks
 
 Shape = tuple[int, ...]
 Numbers = tuple[float | None, ...]  # None is no number
@@ -292,7 +292,7 @@ class Facts(msgspec.Struct, frozen=True, dict=True):  # which keeps what is aske
     layers: tuple[Described, ...] | None = None
     input_shapes: tuple[Shape, ...] = ()
     layer_shapes: tuple[Layer, ...] | None = None
-    fallbacks: tuple[str, ...] = ()  # what computes slowly, and why
+    fallbacks: tuple[Fallback, ...] = ()  # what computes slowly, and why
     weights: str = ""
     weights_sha256: str | None = None
     weights_left: tuple[str, ...] = ()
@@ -374,9 +374,12 @@ def told(values: Mapping[str, object]) -> dict[str, Any]:
     found = {}
     for name in values.keys() & _TYPES.keys():
         with contextlib.suppress(msgspec.ValidationError, OverflowError, RecursionError):
-            value = explanations(values[name]) if name == "explained" else msgspec.convert(values[name], _TYPES[name])
-            found[name] = value
+            read = _READERS.get(name) or partial(msgspec.convert, type=_TYPES[name])
+            found[name] = read(values[name])
     return found
+
+
+_READERS: Mapping[str, Callable[[object], object]] = {"explained": explanations, "fallbacks": fallbacks}
 
 
 def first_known(several: Iterable[Facts]) -> Facts:

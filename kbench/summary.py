@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any, Literal
 
-from kbench import axes, workloads
+from kbench import axes, sentences, workloads
 from kbench.axes import Point, RowKey
-from kbench.epochs import LikeLine, Otherwise
+from kbench.epochs import LikeLine
+from kbench.findings import Finding, Kind
 from kbench.values import BesideBest, Interval
 from kbench.workloads import Workload
 
@@ -124,7 +125,7 @@ class Summary:
     data: str = field(default="", metadata=figure(of="facts"))  # the dataset's name
     data_source: str = field(default="", metadata=figure(of="facts"))  # "real" or "synthetic"
     data_sha256: str = field(default="", metadata=figure(of="facts"))
-    notes: tuple[str, ...] = field(default=(), metadata=figure("notes", "texts"))  # for the reader of this row
+    notes: tuple[str, ...] = field(init=False, metadata=figure("notes", "texts"))  # what else is found, in words
     # of epoch_seconds
     epoch_interval: Interval | None = field(default=None, metadata=figure("epoch_seconds", "ends"))
     # of relative_to_fastest
@@ -153,8 +154,8 @@ class Summary:
     # where the initial weights are from: "seeded", "backend" or "published"
     weights: str = field(default="", metadata=figure(of="facts"))
     fingerprint: str = ""  # a short hash of everything that must be equal to compare rows
-    # how this row differs from the others; it then has no ratio
-    differs: tuple[str, ...] = field(default=(), metadata=figure("differs", "texts"))
+    # how this row differs from the others, in words; it then has no ratio
+    differs: tuple[str, ...] = field(init=False, metadata=figure("differs", "texts"))
     step_seconds_median: float | None = None  # of all steps of the steady epochs
     step_seconds_p95: float | None = None
     # of the first step, minus a steady one: median over the repeats
@@ -215,8 +216,6 @@ class Summary:
     latency_p99_seconds: float | None = field(default=None, metadata=figure(title="p99", unit="ms", shown=True))
     # of the call's outputs from those of other backends, in the largest number of an output; None unless all agree
     outputs_apart: float | None = field(default=None, metadata=HIDDEN)
-    # of a program's line: how it trains otherwise than on other backends, as what ends a sentence on it
-    trains: tuple[str, ...] = field(default=(), metadata=HIDDEN)
     like_line: LikeLine | None = field(default=None, metadata=HIDDEN)  # that returned the same before it
     afterwards: str = field(default="", metadata=HIDDEN)  # what was found out when the program had ended
     # of predict_on_batch with the samples of a predict in a loop, where it takes much less
@@ -245,7 +244,7 @@ class Summary:
     learning_cause: str = field(default="", metadata=HIDDEN)
     # what must be known of its backend beside newer ones
     beside_newer: str = field(default="", metadata=figure("", of="facts"))
-    otherwise: Otherwise | None = field(default=None, metadata=HIDDEN)
+    findings: tuple[Finding, ...] = field(default=(), metadata=HIDDEN)  # of which notes and `differs` are made
     seeds: int = field(default=0, metadata=HIDDEN)  # the number of different seeds of the repeats that ended ok
 
     @property
@@ -273,6 +272,10 @@ class Summary:
         """The interval of that."""
         return self.per_1000_interval if self.work.per_samples else self.epoch_interval
 
+    def has(self, kind: Kind) -> Finding | None:
+        """The first finding of that kind, if there is one."""
+        return next((one for one in self.findings if one.kind == kind), None)
+
     def __post_init__(self) -> None:
         fastest, baseline, default, native = (
             self.ratios.get(kind) for kind in (TO_FASTEST, TO_BASELINE, TO_DEFAULT, TO_NATIVE)
@@ -289,9 +292,21 @@ class Summary:
             "relative_to_native": native and native.value,
             "native_interval": native and native.interval,
             "native": native.reference if native else "",
+            "findings": tuple(replace(one, subject=self.key) for one in self.findings),
+            "differs": sentences.all_of(one for one in self.findings if self.is_apart_by(one)),
+            "notes": sentences.all_of(one for one in self.findings if one.is_note and not self.is_apart_by(one)),
         }
         for name, value in found.items():
             object.__setattr__(self, name, value)
+
+    def is_apart_by(self, found: Finding) -> bool:
+        """Whether it is not compared for that. A program's rows are, as long as the model is the same."""
+        return found.differs and (found.of_size or not self.work.of_program)
+
+    @property
+    def trains(self) -> tuple[str, ...]:
+        """Of a program's line: how it trains otherwise than on other backends, as what ends a sentence on it."""
+        return sentences.ends(self.findings) if self.work.of_program else ()
 
     @property
     def key(self) -> RowKey:

@@ -26,6 +26,7 @@ from kbench.backend_keys import (
     Variables,
 )
 from kbench.epochs import Epoch
+from kbench.findings import Finding
 from kbench.reported import Facts
 
 # Statuses of a cell, from best to worst.
@@ -375,6 +376,7 @@ class Measured:
     epochs: tuple[Epoch, ...] = ()
     phases: Mapping[str, float] = field(default_factory=dict)  # seconds: import, data, build, first_step, ...
     facts: Facts = field(default_factory=Facts)
+    findings: tuple[Finding, ...] = ()  # what the host found out beside it
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from kbench import axes, store
+from kbench import axes, sentences, store
 from kbench.analysis.ratios import verdict
 from kbench.epochs import Epoch
+from kbench.findings import Finding
 from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
 from kbench.reported import Facts, told
@@ -181,6 +182,19 @@ def summary(backend: str = "keras2/cntk", example: str = "mnist_cnn", **changes:
     fields = {one.name for one in dataclasses.fields(Summary) if one.init}
     row = Summary(example=example, backend=backend, **{name: one for name, one in given.items() if name in fields})
     return replace(row, **{"axes": {}} | {name: one for name, one in given.items() if name not in fields})
+
+
+UNLIKE = (Finding(kind="aspect", aspect="data", reference="a/x"),)  # unlike a/x in its data
+
+
+def notes(*texts: str) -> tuple[Finding, ...]:
+    """The findings of a row whose guest told these."""
+    return tuple(Finding(kind="told", own=text) for text in texts)
+
+
+def in_words(found: Mapping[str, Iterable[Finding]]) -> dict[str, tuple[str, ...]]:
+    """The sentences of each cell's findings."""
+    return {cell: tuple(map(sentences.sentence, several)) for cell, several in found.items()}
 
 
 def plan(cells: Iterable[Cell], **example_facts: Any) -> dict[str, Any]:

@@ -15,8 +15,9 @@ from kbench.analysis import call_weights, first_outputs
 from kbench.analysis.call_weights import number
 from kbench.analysis.first_outputs import Outputs
 from kbench.analysis.output_causes import EVALUATE, FROM_FILE, INPUTS, PREDICT, RANDOM, TRAINED, cause, fault
+from kbench.analysis.usual import in_order
 from kbench.axes import Point, RowKey
-from kbench.epochs import Otherwise
+from kbench.findings import Finding
 from kbench.reported import Returned
 from kbench.summary import Summary
 from kbench.values import OK, Cell, Measured
@@ -38,7 +39,7 @@ class _Call:
         return self.measured.cell.image_data_format
 
 
-def compare(measured: Iterable[Measured]) -> list[tuple[Cell, Otherwise]]:
+def compare(measured: Iterable[Measured]) -> list[tuple[Cell, Finding]]:
     """The cells of call sites whose calls return something else than those of most, and how."""
     return [found for group in _groups(measured) if len(group) > 1 for found in _of_group(group)]
 
@@ -56,12 +57,18 @@ def _groups(measured: Iterable[Measured]) -> list[list[_Call]]:
 def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
     """The rows, with how they predict otherwise: in the first repeat in which they do."""
     measured = list(measured)
-    found: dict[RowKey, Otherwise] = {}
+    found: dict[RowKey, Finding] = {}
     for cell, one in compare(measured):
         found.setdefault(cell.key, one)
     apart = _alike(measured)
-    rows = [replace(row, outputs_apart=apart.get(row.key)) for row in rows]
-    return [_with(row, found[row.key]) if row.key in found else row for row in rows]
+    return [
+        replace(
+            row,
+            outputs_apart=apart.get(row.key),
+            findings=(*row.findings, *([found[row.key]] if row.key in found else [])),
+        )
+        for row in rows
+    ]
 
 
 def _alike(measured: Iterable[Measured]) -> dict[RowKey, float]:
@@ -78,53 +85,52 @@ def _alike(measured: Iterable[Measured]) -> dict[RowKey, float]:
     return found
 
 
-def sentence(backend: str, one: Otherwise, where: str = "") -> str:
-    """It in words; `where`: the lines where it shows."""
-    first = f"{one.does[:1].upper()}{one.does[1:]} on {backend} than on {one.than}: {one.by}"
-    first += f" ({where})." if where else "."
-    return f"{first} {one.cause[:1].upper()}{one.cause[1:]}." if one.cause else first
-
-
 def with_long_names(scores: Mapping[str, float | None]) -> dict[str, float | None]:
     """Scores as Keras 3 calls them."""
     return {_SHORT.sub("accuracy", name): score for name, score in scores.items()}
 
 
-def _with(row: Summary, one: Otherwise) -> Summary:
-    return replace(row, otherwise=one, notes=(*row.notes, sentence(row.backend, one)))
-
-
-def _of_group(group: Sequence[_Call]) -> list[tuple[Cell, Otherwise]]:
-    """Each cell against that with which most agree; of equals the one without a known fault, then the first."""
+def _of_group(group: Sequence[_Call]) -> list[tuple[Cell, Finding]]:
+    """Each cell against that with which most agree; of equals the one without a known fault."""
     hows = {(one.position, other.position): _how(one, other) for one in group for other in group if other is not one}
 
-    def order(one: _Call) -> tuple[int, int, int]:
-        compared = [(other, how) for other in group if (how := hows.get((one.position, other.position))) is not None]
-        agreeing = sum(not how for _, how in compared)
-        faults = sum(
-            bool(how and fault(how[0], one.measured, one.told, other.measured, other.told)) for other, how in compared
-        )
-        return -agreeing, faults, one.position
+    def agree(one: _Call, other: _Call) -> bool:
+        return one is not other and hows[one.position, other.position] == ()
 
-    ranked = sorted(group, key=order)
+    def faults(one: _Call) -> int:
+        compared = [(other, hows[one.position, other.position]) for other in group if other is not one]
+        return sum(
+            bool(how and fault(how.about["does"], one.measured, one.told, other.measured, other.told))
+            for other, how in compared
+        )
+
+    ranked = in_order(group, agree, faults)
     found = []
     for one in group:
         better = ranked[: ranked.index(one)]
         reference = next((other for other in better if hows[one.position, other.position] is not None), None)
         how = None if reference is None else hows[one.position, reference.position]
         if reference is not None and how:
-            why = cause(how[0], one.measured, one.told, reference.measured, reference.told)
-            found.append((one.measured.cell, Otherwise(how[0], reference.measured.cell.backend, how[1], why)))
+            found.append((one.measured.cell, _with_cause(how, one, reference)))
     return found
 
 
-def _how(one: _Call, other: _Call) -> tuple[()] | tuple[str, str] | None:
-    """(what it does otherwise, by how much); empty if they agree, None if they cannot be compared."""
+def _with_cause(how: Finding, one: _Call, other: _Call) -> Finding:
+    backend, reference = one.measured.cell.backend, other.measured.cell.backend
+    why = cause(how.about["does"], one.measured, one.told, other.measured, other.told)
+    return replace(how, reference=reference, about={**how.about, "backend": backend}, explanation=why)
+
+
+_How = Finding | tuple[()] | None
+
+
+def _how(one: _Call, other: _Call) -> _How:
+    """What it does otherwise; empty if they agree, None if they cannot be compared."""
     own, others = one.told, other.told
     if not call_weights.same_inputs(own, others):
         known = own.scores and others.scores and one.layout == other.layout
-        how = call_weights.other_inputs(own, others) if known else ""
-        return (INPUTS, how) if how else None
+        off = call_weights.other_inputs(own, others) if known else None
+        return None if off is None else Finding(kind="call", aspect="inputs", own=off, about={"does": INPUTS})
     if call_weights.same_weights(own, others):
         does = PREDICT
     elif call_weights.lacking(own, others) or call_weights.lacking(others, own):
@@ -136,47 +142,48 @@ def _how(one: _Call, other: _Call) -> tuple[()] | tuple[str, str] | None:
     if own.random or others.random:
         if own.random and others.random:
             return None
-        return (RANDOM, _at_random(one, other)) if own.random else ()
+        return _at_random(one, other) if own.random else ()
     return _differ(does, one, other)
 
 
-def _differ(does: str, one: _Call, other: _Call) -> tuple[()] | tuple[str, str]:
+def _differ(does: str, one: _Call, other: _Call) -> _How:
     scores = scores_apart(one.told, other.told)
     own, others = one.told.shapes, other.told.shapes
     if own and others and own != others:
-        return does, f"outputs of shape {_shapes(own)} instead of {_shapes(others)}"
+        return Finding(kind="call", aspect="shapes", own=own, other=others, about={"does": does})
+    known = one.outputs is not None and other.outputs is not None
+    if one.outputs is None or other.outputs is None or first_outputs.same(one.outputs, other.outputs):
+        return _of_scores(EVALUATE if known else does, scores) if scores else ()
+    return _of_scores(does, scores) if scores else _of_outputs(does, one.outputs, other.outputs)
+
+
+def _of_scores(does: str, scores: tuple[str, float, float]) -> Finding:
+    name, own, other = scores
+    return Finding(kind="call", aspect="scores", own=own, other=other, about={"does": does, "score": name})
+
+
+def _of_outputs(does: str, own: Outputs, other: Outputs) -> Finding:
+    how = first_outputs.finding(own, other)
+    return replace(how, kind="call", about={**how.about, "does": does})
+
+
+def _at_random(one: _Call, other: _Call) -> Finding:
+    """How what is not always the same differs from another call's."""
+    how = Finding(kind="call", aspect="random", about={"does": RANDOM})
     if one.outputs is None or other.outputs is None:
-        return (does, scores) if scores else ()
-    if not first_outputs.same(one.outputs, other.outputs):
-        return does, scores or f"outputs {_by(one, other)}"
-    return (EVALUATE, scores) if scores else ()
+        return how
+    if first_outputs.same(one.outputs, other.outputs):
+        return replace(how, aspect="later calls")
+    return _of_outputs(RANDOM, one.outputs, other.outputs)
 
 
-def _shapes(shapes: Sequence[Sequence[int]]) -> str:
-    """With the batch axis first, whatever that is."""
-    return " and ".join(f"({', '.join(['n', *map(str, shape)])})" for shape in shapes)
-
-
-def _by(one: _Call, other: _Call) -> str:
-    if one.outputs is None or other.outputs is None:
-        return "drawn at random"
-    return first_outputs.by(one.outputs, other.outputs)
-
-
-def _at_random(one: _Call, other: _Call) -> str:
-    """By how much outputs that are not always the same differ from those of another call."""
-    if one.outputs is not None and other.outputs is not None and first_outputs.same(one.outputs, other.outputs):
-        return "the first call agrees, and the same call at the program's end returns something else"
-    return f"outputs {_by(one, other)}"
-
-
-def scores_apart(own: Returned, others: Returned) -> str:
-    """The score that differs, an accuracy before all others; empty if none does."""
+def scores_apart(own: Returned, others: Returned) -> tuple[str, float, float] | None:
+    """(the score that differs, its own value, the other's), an accuracy before all others; None if none does."""
     mine, theirs = with_long_names(own.scores or {}), with_long_names(others.scores or {})
     for name in sorted(mine.keys() & theirs.keys(), key=lambda name: ("accuracy" not in name, name != "loss", name)):
         value, other = number(mine[name]), number(theirs[name])
         if math.isnan(value) and math.isnan(other):
             continue
         if not abs(value - other) <= SCORE * max(abs(value), abs(other)) + LEAST_SCORE:
-            return f"{name} {value:.4g} instead of {other:.4g}"
-    return ""
+            return name, value, other
+    return None

@@ -12,6 +12,7 @@ import msgspec
 from kbench.analysis import call_costs, call_outputs, memory_growth
 from kbench.analysis.call_costs import Call
 from kbench.epochs import Epoch
+from kbench.findings import Finding
 from kbench.reported import Described, Parity, told
 from kbench.text import listed
 from kbench.values import CALL, EPOCH, FAILED, OK, REST, RUN, SCRIPT, STEP, Measured
@@ -221,10 +222,10 @@ def _whole(one: Measured) -> Measured:
     all_of_it = () if taken is None else (Epoch(2, taken, 0),)
     loops = all(name.startswith("call,") for name in one.facts.sites) and one.outcome.status == OK
     looped = program is not None and program.keras and loops
-    remark = ["it calls no fit, evaluate or predict: timed as a whole"] if looped else []
+    remark = (Finding(kind="no calls"),) if looped else ()
     # Nothing but the program itself has to be equal: two versions of it may be compared.
     facts = {"unit": RUN, "site_seconds": seconds, "layers": (Described(WHOLE, {}, []),)}
-    return _part(one, WHOLE, {**facts, "notes": (*one.facts.notes, *remark)}, epochs=all_of_it)
+    return _part(one, WHOLE, {**facts, "notes": one.facts.notes}, epochs=all_of_it, findings=remark)
 
 
 def _with_long_names(epoch: Epoch) -> Epoch:

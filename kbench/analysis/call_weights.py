@@ -39,17 +39,19 @@ def same_inputs(one: Returned, other: Returned) -> bool:
     return all(_near(*pair) for pair in ((one.inputs.norms, other.inputs.norms), *sides))
 
 
-def other_inputs(one: Returned, other: Returned) -> str:
-    """By how much inputs differ that rounding cannot explain, in words; empty if they are alike or not known."""
+def other_inputs(one: Returned, other: Returned) -> float | None:
+    """By how much inputs differ that rounding cannot explain, in their largest number, infinite where shapes differ;
+    None if they are alike or not known.
+    """
     if one.inputs is None or other.inputs is None or not one.inputs.norms or not other.inputs.norms:
-        return ""
+        return None
     mine, theirs = one.inputs.outputs, other.inputs.outputs
     if [*map(len, mine)] != [*map(len, theirs)]:
-        return "of another shape"
+        return math.inf
     own, others = (np.array([number(value) for each in side for value in each]) for side in (mine, theirs))
     largest = float(np.nanmax(np.abs([own, others]), initial=0.0))
     off = float(np.nanmax(np.abs(own - others), initial=0.0)) / largest if largest else 0.0
-    return f"off by up to {off:.2g} of the largest number" if off > OTHER else ""
+    return off if off > OTHER else None
 
 
 def _near(own: Sequence[float | None], other: Sequence[float | None]) -> bool:

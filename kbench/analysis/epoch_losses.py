@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median_low
 
 from kbench.analysis import first_steps
 from kbench.epochs import Epoch
-from kbench.text import significant
+from kbench.findings import Finding
 from kbench.values import Measured
 
 # Of the larger loss: without random numbers, and where the first step is known to differ, both times the root of the
@@ -78,38 +78,47 @@ class _Pair:
         return self.random == [False, False] and self.share <= SAME_LOSS
 
 
-def differences(cells: Sequence[Measured]) -> list[tuple[Measured, str, str]]:
-    """(cell, how it differs from the middle one, or from the first of two; the reason, if that is declared).
+def differences(cells: Sequence[Measured]) -> list[tuple[Measured, Finding]]:
+    """How cells differ from the middle one, or from the first of two; with the reason, if that is declared.
 
     cells: trainings from common weights. Those of a program are not compared: its batches are its own.
     """
     known = [one for one in cells if not one.facts.unit and one.epochs and math.isfinite(_loss(one.epochs[0]))]
-    return [found for one in known if (found := _of_cell(one, known)) is not None] if len(known) > 1 else []
+    return [(one, how) for one in known if (how := _of_cell(one, known)) is not None] if len(known) > 1 else []
 
 
-def _of_cell(one: Measured, cells: Sequence[Measured]) -> tuple[Measured, str, str] | None:
+def _of_cell(one: Measured, cells: Sequence[Measured]) -> Finding | None:
     """The first difference that is not known, or else the first that is."""
-    known = ""
+    known = None
     for pair in _pairs(one, cells):
-        backend = pair.reference.cell.backend
-        what, how, reason = _difference(pair, bool(known))
-        if how and not reason:
-            return one, f"unlike {backend} in {how}", ""
-        if how and not known:
-            known = f"its {what} of epoch {pair.number} differs from that of {backend}, as is known: {reason}"
-    return (one, "", known) if known else None
+        how = _difference(pair, known is not None)
+        if how is None:
+            continue
+        how = replace(how, reference=pair.reference.cell.backend)
+        if how.differs:
+            return how
+        known = known or how
+    return known
 
 
-def _difference(pair: _Pair, known: bool) -> tuple[str, str, str]:
-    """(of what, how, the reason if that is declared), all empty where there is none; `known`: after one that is."""
+def _difference(pair: _Pair, known: bool) -> Finding | None:
+    """`known`: after one that is."""
+    about = {"epoch": pair.number}
+    aspect: str
+    own: float | None
+    other: float | None
     if pair.share > _allowed(pair) and pair.share > _known(pair):
-        own, other = map(_shown, pair.losses())
-        how = f"the loss of epoch {pair.number}: {own} instead of {other}, from the same weights and batches"
-        return "loss", how, _declared(pair, known)
-    if how := _unlike_accuracy(pair):
-        return "accuracy", how, ""
-    how = _unlike_validation(pair)
-    return ("validation loss", how, _of_averages(pair)) if how else ("", "", "")
+        aspect, own, other = "loss", *pair.losses()
+        why = _declared(pair, known)
+    elif scores := _unlike_accuracy(pair):
+        aspect, own, other = scores
+        why = ""
+    elif _is_unlike_in_validation(pair):
+        aspect, own, other = "validation loss", pair.own.val_loss, pair.other.val_loss
+        why = _of_averages(pair)
+    else:
+        return None
+    return Finding(kind="epoch", aspect=aspect, own=own, other=other, about=about, explanation=why)
 
 
 def _pairs(one: Measured, cells: Sequence[Measured]) -> Iterator[_Pair]:
@@ -137,10 +146,6 @@ def _loss(epoch: Epoch) -> float:
     return math.nan if epoch.loss is None else epoch.loss
 
 
-def _shown(loss: float) -> str:
-    return significant(loss, 3) if math.isfinite(loss) else "no number"
-
-
 def _declared(pair: _Pair, known: bool) -> str:
     """The reason in a backend's file for another loss where both are as large as at first, and one is larger.
 
@@ -149,7 +154,7 @@ def _declared(pair: _Pair, known: bool) -> str:
     small, large = sorted(pair.losses())
     if not known and (not pair.first or large < RISES * pair.first or small < HIGH * pair.first):
         return ""
-    part = first_steps.Part("rising loss", "", pair.share, 0.0, 1.0, "")
+    part = first_steps.Part("rising loss", "", pair.share, 0.0, 1.0, Finding(kind="epoch", aspect="loss"))
     one, other = pair.one, pair.reference
     return first_steps.declared(part, one, other) or first_steps.declared(part, other, one)
 
@@ -176,38 +181,29 @@ def _known(pair: _Pair) -> float:
     return max(KNOWN * math.sqrt(pair.number), *bounds) if reasons else 0.0
 
 
-def _unlike_accuracy(pair: _Pair) -> str:
-    """Another accuracy in training although nothing is random and the loss is the same; empty where it is alike."""
+def _unlike_accuracy(pair: _Pair) -> tuple[str, float | None, float | None] | None:
+    """Another accuracy in training although nothing is random and the loss is the same; None where it is alike."""
     if not pair.is_same:
-        return ""
+        return None
     scores = [("accuracy", pair.own.accuracy, pair.other.accuracy)]
     if _relative(pair.own.val_loss, pair.other.val_loss) <= SAME_LOSS:
         scores.append(("validation accuracy", pair.own.val_accuracy, pair.other.val_accuracy))
-    return next(
-        (
-            f"its {what} of epoch {pair.number}: {own:.4g} instead of {other:.4g}, at the same loss"
-            for what, own, other in scores
-            if _apart(own, other) > SCORE
-        ),
-        "",
-    )
+    return next((score for score in scores if _apart(*score[1:]) > SCORE), None)
 
 
-def _unlike_validation(pair: _Pair) -> str:
-    """Another validation loss although that in training is about the same; empty where it is alike."""
+def _is_unlike_in_validation(pair: _Pair) -> bool:
+    """Whether it has another validation loss although that in training is about the same."""
     own, other = pair.own.val_loss, pair.other.val_loss
     if own is None or other is None or pair.share > ALIKE:
-        return ""
-    loss = f"{_shown(own)} instead of {_shown(other)}"
-    how = f"its validation loss of epoch {pair.number}: {loss}, at the same loss in training"
+        return False
     if pair.is_same and _relative(own, other, FLOOR * pair.first) > SAME_VALIDATION:
-        return how
+        return True
     small, large = sorted(map(_number, (own, other)))
     by_chance = ERRORS * 0.5 / math.sqrt(pair.one.cell.validation_samples or 1)
     # Where nothing is learnt yet, accuracies may be far apart at the same loss.
     otherwise = _apart(pair.own.val_accuracy, pair.other.val_accuracy) > max(OF_ACCURACY, by_chance)
     times = LARGER if otherwise else VALIDATION
-    return how if large > times * max(small, FLOOR * pair.first) else ""
+    return large > times * max(small, FLOOR * pair.first)
 
 
 def _of_averages(pair: _Pair) -> str:

@@ -10,6 +10,7 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
+from kbench.findings import Finding
 from kbench.values import Measured
 
 # float32 is accurate to about 6e-8 of a term's size times the root of the number of terms, and ResNet-50 has 53 sums
@@ -84,18 +85,24 @@ def apart(own: Outputs, other: Outputs) -> float:
         return float(np.max(np.abs(own.numbers - other.numbers) / _scale(own, other), initial=0.0))
 
 
-def by(own: Outputs, other: Outputs) -> str:
-    """By how much they differ, in words."""
+def finding(own: Outputs, other: Outputs) -> Finding:
+    """By how much they differ: where the difference is largest in what is allowed."""
     if own.form != other.form:
-        return "of another shape"
+        return Finding(kind="outputs", aspect="shape")
+    about: dict[str, object] = {"relative": own.scaled, "allowed": OF_SCALE}
     if not own.scaled:
-        largest = float(np.max(np.abs(own.numbers - other.numbers), initial=0.0))
-        return f"off by up to {largest:.2g} ({OF_SCALE:g} is allowed)" if math.isfinite(largest) else "not numbers"
-    with np.errstate(invalid="ignore"):
-        off = np.abs(own.numbers - other.numbers) / _scale(own, other)
-    if not np.all(np.isfinite(off)):
-        return "not numbers"
-    place = int(np.argmax(_off(own, other)))
-    output = sum(place >= end for end in accumulate(own.form)) + 1
-    which = f"output {output} is " if len(own.form) > 1 else ""
-    return f"{which}off by up to {off[place]:.2g} of the largest number ({OF_SCALE:g} is allowed)"
+        off = float(np.max(np.abs(own.numbers - other.numbers), initial=0.0))
+        sure = math.isfinite(off)
+    else:
+        with np.errstate(invalid="ignore"):
+            each = np.abs(own.numbers - other.numbers) / _scale(own, other)
+        sure = bool(np.all(np.isfinite(each)))
+        place = int(np.argmax(_off(own, other)))
+        off = float(each[place])
+        if len(own.form) > 1:
+            about["output"] = sum(place >= end for end in accumulate(own.form)) + 1
+    return (
+        Finding(kind="outputs", aspect="numbers", own=off, about=about)
+        if sure
+        else Finding(kind="outputs", aspect="not numbers")
+    )

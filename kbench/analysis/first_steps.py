@@ -9,10 +9,10 @@ from statistics import median
 
 from kbench.analysis import averages
 from kbench.analysis.averages import Average
-from kbench.analysis.declared import can_show
+from kbench.analysis.declared import explains
+from kbench.findings import Finding
 from kbench.reported import Change, Step
-from kbench.text import significant
-from kbench.values import Measured, is_among
+from kbench.values import Measured
 
 # Measured where nothing is wrong: 1e-7 of the loss and 1e-5 of a weight's change, on all backends.
 LOSS = 1e-4  # relative
@@ -31,9 +31,6 @@ RANDOM = 1e-2  # of the loss: no rounding takes it so far
 # of the largest change, in three convolutions. It is no more than rounding where that is a part of it on both.
 FLOOR, MOSTLY_ROUNDING = 1e-4, 1e-2  # of the largest change of a trained weight; of its own change
 
-OF_LOSS = "the loss of the first batch"
-NOISE = " (dropout and noise at fixed values)"
-
 
 @dataclass(frozen=True)
 class Part:
@@ -44,16 +41,16 @@ class Part:
     distance: float
     allowed: float
     scale: float  # to which a declared bound is relative
-    text: str
+    found: Finding  # if they do not
     trained: bool = True  # no moving average
     moving: tuple[Average | None, Average | None] = (None, None)  # its own and the other's
 
 
-def unchecked(one: Measured) -> tuple[str, ...]:
-    """A note on a step that says nothing."""
+def unchecked(one: Measured) -> tuple[Finding, ...]:
+    """Of a step that says nothing."""
     step = one.facts.first_step
     why = "" if step is None else _why_unchecked(step)
-    return (f"its first optimizer step was not checked: {why}",) if why else ()
+    return (Finding(kind="first step unchecked", own=why),) if why else ()
 
 
 def draws(one: Measured) -> bool | None:
@@ -70,13 +67,13 @@ def _why_unchecked(step: Step) -> str:
     return ""
 
 
-def compare(one: Measured, other: Measured) -> tuple[str, tuple[str, ...]]:
-    """(how the first step of `one` differs from the other's, the reasons of what is declared); empty where alike."""
+def compare(one: Measured, other: Measured) -> tuple[Finding | None, tuple[str, ...]]:
+    """(how the first step of `one` differs from the other's, or else the reasons of what is declared)."""
     own, right = one.facts.first_step, other.facts.first_step
     if own is None or right is None:
-        return "", ()
+        return None, ()
     if _why_unchecked(own) or _why_unchecked(right):
-        return "", ()
+        return None, ()
     reasons: dict[str, None] = {}
     worst: Part | None = None
     for part in _parts(own, right):
@@ -86,15 +83,15 @@ def compare(one: Measured, other: Measured) -> tuple[str, tuple[str, ...]]:
         if reason:
             reasons[reason] = None
         elif part.what == "loss":  # its cause is nearer than that of any weight
-            return part.text, ()
+            return part.found, ()
         elif worst is None or part.distance * worst.allowed > worst.distance * part.allowed:
             worst = part
-    return ("", tuple(reasons)) if worst is None else (worst.text, ())
+    return (None, tuple(reasons)) if worst is None else (worst.found, ())
 
 
 def _parts(own: Step, right: Step) -> Iterator[Part]:
     """The loss first; the rest where both have as many weights: frameworks may split them otherwise."""
-    yield _loss(own.loss, right.loss, own, right, "")
+    yield _loss(own.loss, right.loss, own, right)
     if len(own.changes) != len(right.changes):
         return
     pairs = list(zip(own.changes, right.changes, strict=True))
@@ -105,15 +102,15 @@ def _parts(own: Step, right: Step) -> Iterator[Part]:
     floor = FLOOR * max((one.change or 0.0 for pair in pairs for one in pair if _trained(one)), default=0.0)
     for mine, theirs in pairs:
         changes = (mine.change, mine.sums), (theirs.change, theirs.sums)
-        yield _change(mine, theirs, *changes, share if _trained(mine) else CHANGE, "", floor)
+        yield _change(mine, theirs, *changes, share if _trained(mine) else CHANGE, floor)
     if own.draws is not None and right.draws is not None and bool(own.draws) != bool(right.draws):
-        text = f"what its layers draw at random: {_drawn(own.draws)} instead of {_drawn(right.draws)}"
-        yield Part("", "", math.inf, 0.0, 1.0, text)
+        how = Finding(kind="first step", aspect="draws", own=own.draws, other=right.draws)
+        yield Part("", "", math.inf, 0.0, 1.0, how)
     elif own.draws and right.draws:
-        yield _loss(own.noisy_loss, right.noisy_loss, own, right, NOISE)
+        yield _loss(own.noisy_loss, right.noisy_loss, own, right, noise=True)
         for mine, theirs in pairs:
             changes = (mine.noisy, mine.noisy_sums), (theirs.noisy, theirs.noisy_sums)
-            yield _change(mine, theirs, *changes, share if _trained(mine) else CHANGE, NOISE, floor)
+            yield _change(mine, theirs, *changes, share if _trained(mine) else CHANGE, floor, noise=True)
 
 
 def _trained(one: Change) -> bool:
@@ -125,7 +122,7 @@ def _share_if_deep(pairs: Sequence[tuple[Change, Change]]) -> float:
     last = pairs[-1][0].kind, pairs[-1][0].number
     for mine, theirs in pairs:
         if (mine.kind, mine.number) == last:
-            part = _change(mine, theirs, (mine.change, mine.sums), (theirs.change, theirs.sums), CHANGE, "")
+            part = _change(mine, theirs, (mine.change, mine.sums), (theirs.change, theirs.sums), CHANGE)
             if part.distance > part.allowed:
                 return CHANGE
     usual = 0.0
@@ -151,24 +148,20 @@ def _kinds(pairs: Sequence[tuple[Change, Change]]) -> Iterator[Part]:
             continue
         middle = median(ratios)
         error = median(abs(one - middle) for one in ratios) * 1.86 / math.sqrt(len(ratios))  # of normal deviations
-        times = f"{weight} changes {math.exp(middle):.4g} times as much (median)"
-        text = f"the first optimizer step: of {len(ratios)} {kind} layers, {times}"
-        yield Part("1 step", kind, abs(middle), CHANGE + MEDIANS * error, 1.0, text)
+        about = {"layer": kind, "layers": len(ratios), "weight": weight}
+        how = Finding(kind="first step", aspect="kind", own=math.exp(middle), other=1.0, about=about)
+        yield Part("1 step", kind, abs(middle), CHANGE + MEDIANS * error, 1.0, how)
 
 
-def _drawn(draws: Sequence[str]) -> str:
-    return " and ".join(draws) or "nothing"
-
-
-def _loss(own: float | None, right: float | None, mine: Step, theirs: Step, how: str) -> Part:
+def _loss(own: float | None, right: float | None, mine: Step, theirs: Step, noise: bool = False) -> Part:
     numbers = [math.nan if value is None else value for value in (own, right)]
     scale = max(map(abs, numbers))
     moves = (mine.loss_rounding or 0.0) + (theirs.loss_rounding or 0.0)
     same = own is None and right is None
     distance = 0.0 if same else abs(numbers[0] - numbers[1])
-    text = f"{OF_LOSS}{how}: {_shown(own)} instead of {_shown(right)}"
+    how = Finding(kind="first step", aspect="loss", own=own, other=right, about={"noise": noise})
     allowed = 0.0 if math.isnan(distance) else LOSS * scale + ROUNDING * moves + 1e-7
-    return Part("loss", "", math.inf if math.isnan(distance) else distance, allowed, scale, text)
+    return Part("loss", "", math.inf if math.isnan(distance) else distance, allowed, scale, how)
 
 
 def _change(
@@ -177,11 +170,10 @@ def _change(
     mine: tuple[float | None, Sequence[float | None]],
     theirs: tuple[float | None, Sequence[float | None]],
     share: float,
-    how: str,
     floor: float = 0.0,
+    noise: bool = False,
 ) -> Part:
     """`mine`, `theirs`: the norm and the sums of a change; `share` of it is allowed, and `floor` of rounding."""
-    text = f"the first optimizer step{how}: {own.kind} {own.number}'s {own.weight} changes by "
     size, other = (math.nan if one[0] is None else one[0] for one in (mine, theirs))
     sums = [[math.nan if one is None else one for one in each[1]] for each in (mine, theirs)]
     scale = max(size, other)
@@ -192,15 +184,15 @@ def _change(
     allowed = share * scale + WEIGHT * max(own.norm or 0.0, right.norm or 0.0) + ROUNDING * moves
     if _trained(own) and min(_effect(own), _effect(right)) > MOSTLY_ROUNDING:
         allowed += floor
-    text += _shown(mine[0])
     sizes_differ = distance == math.inf or abs(size - other) > share * scale
-    text += f" instead of {_shown(theirs[0])}" if sizes_differ else ""
-    if distance < math.inf and not distance <= 2 * abs(size - other):
-        off = f"in another direction ({distance / scale if scale else 0:.1%} off)"
-        text += f", and {off}" if sizes_differ else f", but {off}"
+    turned = distance < math.inf and not distance <= 2 * abs(size - other)
+    about = {"layer": own.kind, "number": own.number, "weight": own.weight, "noise": noise}
+    about |= {"off": distance / scale if scale else 0.0} if turned else {}
+    aspect = " and ".join([*(["size"] if sizes_differ else []), *(["direction"] if turned else [])])
+    how = Finding(kind="first step", aspect=aspect, own=mine[0], other=theirs[0], about=about)
     allowed = 0.0 if distance == math.inf else allowed
     moving = _average(own, mine[1]), _average(right, theirs[1])
-    return Part("1 step", own.kind, distance, allowed, scale, text, _trained(own), moving)
+    return Part("1 step", own.kind, distance, allowed, scale, how, _trained(own), moving)
 
 
 def _average(one: Change, sums: Sequence[float | None]) -> Average | None:
@@ -212,21 +204,9 @@ def _average(one: Change, sums: Sequence[float | None]) -> Average | None:
     return Average(one.weight, momentum, *numbers) if {*map(len, numbers)} == {len(sums)} else None
 
 
-def _shown(value: float | None) -> str:
-    return "no number" if value is None else "0" if value == 0 else significant(value, 4)
-
-
 def declared_reasons(one: Measured) -> frozenset[str]:
     """The reasons in its backend's file why training may change this model's weights otherwise."""
-    return frozenset(
-        known.reason
-        for known in one.facts.explained
-        if "1 step" in known.what
-        and not known.as_shipped
-        and not known.unlike
-        and not known.untrained
-        and can_show(known, one.facts)
-    )
+    return frozenset(known.reason for known in one.facts.explained if explains(known, one.facts, ("1 step",), ""))
 
 
 def reason_of_larger_loss(one: Measured, other: Measured) -> str:
@@ -235,11 +215,9 @@ def reason_of_larger_loss(one: Measured, other: Measured) -> str:
     if step is None or beside is None or step.loss is None or beside.loss is None:
         return ""
     larger, smaller = (one, other) if step.loss > beside.loss else (other, one)
-    for known in larger.facts.explained:
-        rises = "rising loss" in known.what and can_show(known, larger.facts)
-        if rises and is_among(smaller.cell.backend, known.unlike):
-            return known.reason
-    return ""
+    backend = smaller.cell.backend
+    fitting = (known for known in larger.facts.explained if explains(known, larger.facts, ("rising loss",), backend))
+    return next((known.reason for known in fitting), "")
 
 
 def declared(part: Part, one: Measured, other: Measured) -> str:
@@ -250,13 +228,8 @@ def declared(part: Part, one: Measured, other: Measured) -> str:
         bounds = {"loss": known.bound, "rising loss": max(known.bound, known.bound_of_loss)}
         bound = bounds.get(part.what, known.bound_of_change)
         if (
-            part.what in known.what
-            and not known.as_shipped
-            and known.layer in ("", part.layer)
-            and not (known.untrained and part.trained)
-            and can_show(known, one.facts, part.layer)
+            explains(known, one.facts, (part.what,), other.cell.backend, part.layer, part.trained)
             and not (known.repeated and _without_repeats(one))
-            and is_among(other.cell.backend, known.unlike)
             and (of_batches <= averages.EXACT if known.formula else min(share, of_batches) <= bound)
         ):
             return known.reason

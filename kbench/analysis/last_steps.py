@@ -13,29 +13,32 @@ from dataclasses import replace
 import msgspec
 
 from kbench.analysis import first_steps
+from kbench.analysis.usual import majority
+from kbench.findings import Finding
 from kbench.reported import Change, Step, StepAgain
-from kbench.text import significant
 from kbench.values import Measured
 
 SAME = 1e-5  # of a loss, and of a weight's change: measured are at most 2e-6
 SIZE = 1e-3  # from which two changes have another size
-OTHER = "its training step after the last epoch is not the one before the first: "
 
 
-def differences(group: Sequence[Measured]) -> list[tuple[Measured, str]]:
+def differences(group: Sequence[Measured]) -> list[tuple[Measured, Finding]]:
     """The rows whose step has changed, and how.
 
     Where it has on every backend, the example itself changes what it trains: then those whose last step is not that
-    of the first row.
+    of most.
     """
-    checked = [(one, how) for one in group if (how := changed(one)) is not None]
-    if not all(how for _, how in checked):
-        return [(one, OTHER + how) for one, how in checked if how]
-    last = [(one, _at_the_end(one)) for one, _ in checked]
+    checked = [one for one in group if _is_checked(one)]
+    found = [(one, how) for one in checked if (how := changed(one)) is not None]
+    if len(found) < len(checked) or not checked:
+        return found
+    last = [_at_the_end(one) for one in checked]
+    usual = majority(last, lambda one, other: first_steps.compare(one, other)[0] is None)
+    compared = [(one, first_steps.compare(own, usual)[0]) for one, own in zip(checked, last, strict=True)]
     return [
-        (one, f"unlike {last[0][0].cell.backend} after the last epoch in {how}")
-        for one, as_first in last[1:]
-        if (how := first_steps.compare(as_first, last[0][1])[0])
+        (one, replace(how, kind="last step", reference=usual.cell.backend))
+        for one, how in compared
+        if how is not None
     ]
 
 
@@ -54,44 +57,43 @@ def _at_the_end(one: Measured) -> Measured:
     return replace(one, facts=msgspec.structs.replace(one.facts, first_step=step))
 
 
-def changed(one: Measured) -> str | None:
-    """What of its step has changed; empty if nothing has, None if that is not known."""
+def _is_checked(one: Measured) -> bool:
+    return None not in (one.facts.first_step, one.facts.step_again, first_steps.draws(one))
+
+
+def changed(one: Measured) -> Finding | None:
+    """What of its step has changed; None if nothing has, or that is not known."""
     first, again = one.facts.first_step, one.facts.step_again
-    if first is None or again is None or first_steps.draws(one) is None:
+    if first is None or again is None or not _is_checked(one):
         return None
+    how = Finding(kind="last step")
     if first.draws != again.draws:
-        drawn = [" and ".join(draws or ()) or "nothing" for draws in (again.draws, first.draws)]
-        return f"its layers draw {drawn[0]} at random instead of {drawn[1]}"
-    for before, now, how in (
-        (first.loss, again.loss, ""),
-        (first.noisy_loss, again.noisy_loss, first_steps.NOISE),
-    ):
-        if (
-            _apart(before, now)
-            > SAME * abs(before or 0.0) + first_steps.ROUNDING * (first.loss_rounding or 0.0) + 1e-7
-        ):
-            return f"the loss{how} {_shown(now, before)}"
-    return max(_weights(first, again), default=(0.0, ""))[1]
+        return replace(how, aspect="draws", own=again.draws, other=first.draws)
+    for before, now, noise in ((first.loss, again.loss, False), (first.noisy_loss, again.noisy_loss, True)):
+        allowed = SAME * abs(before or 0.0) + first_steps.ROUNDING * (first.loss_rounding or 0.0) + 1e-7
+        if _apart(before, now) > allowed:
+            return replace(how, aspect="loss", own=now, other=before, about={"noise": noise})
+    weights = list(_weights(first, again))
+    return max(weights, key=lambda one: one[0])[1] if weights else None
 
 
-def _weights(first: Step, again: StepAgain) -> Iterator[tuple[float, str]]:
-    """(how many times more than is allowed, in words) of each weight that changes otherwise."""
+def _weights(first: Step, again: StepAgain) -> Iterator[tuple[float, Finding]]:
+    """(how many times more than is allowed, how) of each weight that changes otherwise."""
     for before, now in zip(first.changes, again.changes, strict=False):
-        for how, sizes, sums in (
-            ("", (before.change, now.change), (before.sums, now.sums)),
-            (first_steps.NOISE, (before.noisy, now.noisy), (before.noisy_sums, now.noisy_sums)),
+        for noise, sizes, sums in (
+            (False, (before.change, now.change), (before.sums, now.sums)),
+            (True, (before.noisy, now.noisy), (before.noisy_sums, now.noisy_sums)),
         ):
             scale = max(size or 0.0 for size in sizes)
             distance = max(_apart(*sizes), math.hypot(*map(_apart, *sums)))
             allowed = SAME * scale + first_steps.WEIGHT * (before.norm or 0.0) + _rounding(before) + 1e-30
             if distance <= allowed:
                 continue
-            text = f"{now.kind} {now.number}'s {now.weight} changes{how} by "
-            if _apart(*sizes) > SIZE * scale:
-                yield distance / allowed, text + _shown(sizes[1], sizes[0])
-            else:
-                text += f"{_number(sizes[1], 4)}, but in another direction ({distance / (scale or 1.0):.2g} of it)"
-                yield distance / allowed, text
+            about = {"layer": now.kind, "number": now.number, "weight": now.weight, "noise": noise}
+            turned = {} if _apart(*sizes) > SIZE * scale else {"off": distance / (scale or 1.0)}
+            aspect = "direction" if turned else "size"
+            how = Finding(kind="last step", aspect=aspect, own=sizes[1], other=sizes[0], about=about | turned)
+            yield distance / allowed, how
 
 
 def _rounding(one: Change) -> float:
@@ -103,16 +105,3 @@ def _apart(one: float | None, other: float | None) -> float:
     if one is None or other is None:
         return 0.0 if one is other else math.inf
     return abs(one - other)
-
-
-def _shown(now: float | None, before: float | None) -> str:
-    """Both, with as many digits as show that they differ."""
-    for digits in range(4, 9):
-        shown, expected = _number(now, digits), _number(before, digits)
-        if shown != expected:
-            break
-    return f"{shown} instead of {expected}"
-
-
-def _number(value: float | None, digits: int) -> str:
-    return "no number" if value is None else "0" if value == 0 else significant(value, digits)

@@ -8,11 +8,11 @@ from dataclasses import replace
 from statistics import median
 
 from kbench import axes
-from kbench.analysis.declared import can_show
+from kbench.analysis.declared import explains
+from kbench.findings import Finding
 from kbench.reported import Facts
 from kbench.summary import Summary
-from kbench.text import significant
-from kbench.values import OK, Measured, is_among
+from kbench.values import OK, Measured
 
 OWN_START = 0.1  # of an accuracy: what a program's own initial weights and order of samples may make of one training
 STANDARD_ERRORS = 3.0  # of the difference of two rows; chance goes beyond that in 3 of 1,000 comparisons
@@ -33,52 +33,40 @@ def compared(rows: Sequence[Summary]) -> list[list[Summary]]:
     return groups
 
 
-def how(row: Summary, rows: Sequence[Summary]) -> str:
-    """How the row's final scores are unlike those of the others in `rows`; empty where chance explains it."""
+def how(row: Summary, rows: Sequence[Summary]) -> Finding | None:
+    """How the row's final scores are unlike those of the others in `rows`; None where chance explains it."""
     others = [other for other in rows if other is not row]
-    return "; ".join(text for text in (_by_accuracy(row, others), _by_loss(row, others)) if text)
-
-
-_UNLIKE = "does not learn like the others"
-
-
-def is_unlike(note: str) -> bool:
-    """Whether a row's note says that."""
-    return note.startswith(_UNLIKE)
-
-
-def advice(row: Summary) -> str:
-    """A known difference of its backend, or else what would show whether it is chance; empty if that is known."""
-    if row.learning_cause:
-        return f" A known difference may be why (docs/parity.md): {row.learning_cause}"
-    if not single(row):
-        return ""
-    trainings = "One training" if row.repeats < 2 else f"{row.repeats} identical trainings"
-    option = "another --seed" if row.work.of_program else "`--repeats 3 --seeds different`"
-    return f" {trainings}: {option} shows whether it is chance."
+    about = {"single": single(row), "of program": row.work.of_program, "repeats": row.repeats}
+    accuracies, losses = _by_accuracy(row, others), _by_loss(row, others)
+    if accuracies is None and losses is None:
+        return None
+    return Finding(
+        kind="learning",
+        own=({"val_accuracy": accuracies[0]} if accuracies else {}) | ({"val_loss": losses[0]} if losses else {}),
+        other=({"val_accuracy": accuracies[1]} if accuracies else {}) | ({"val_loss": losses[1:]} if losses else {}),
+        about=about | ({"allowed": accuracies[2]} if accuracies else {}),
+        explanation=row.learning_cause,
+    )
 
 
 def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
-    """The rows, with a note on those that do not learn like the others, and the known cause if there is one."""
+    """The rows; those that do not learn like the others with that finding, and the known cause if there is one."""
     facts = {one.cell.key: one.facts for one in measured}
     unlike: dict[int, Summary] = {}
     for group in compared(rows):
         for row in group:
-            if text := how(row, group):
-                others = [other.backend for other in group if other is not row]
-                made = replace(row, learning_cause=_cause(facts.get(row.key, Facts()), others))
-                note = f"{_UNLIKE}: {text}.{advice(made)}".rstrip(".")
-                unlike[id(row)] = replace(made, notes=(*row.notes, note))
+            if found := how(row, group):
+                why = _cause(facts.get(row.key, Facts()), [other.backend for other in group if other is not row])
+                found = replace(found, explanation=why)
+                unlike[id(row)] = replace(row, learning_cause=why, findings=(*row.findings, found))
     return [unlike.get(id(row), row) for row in rows]
 
 
 def _cause(facts: Facts, others: Sequence[str]) -> str:
     """The reason of the first known difference that the model and most of the others have."""
     for known in facts.explained:
-        ships = known.as_shipped or known.fault  # which kbench corrects, or which another check tells
-        fits = not ships and can_show(known, facts)
-        against = [other for other in others if is_among(other, known.unlike)]
-        if fits and {*known.what} & {*_TRAINING} and 2 * len(against) > len(others):
+        against = [other for other in others if explains(known, facts, _TRAINING, other, trained=False)]
+        if not known.fault and 2 * len(against) > len(others):  # another check tells of faults
             return known.reason
     return ""
 
@@ -88,34 +76,27 @@ def single(row: Summary) -> bool:
     return row.repeats < 2 or (row.seeds < 2 and row.deterministic is True)
 
 
-def _by_accuracy(row: Summary, others: Sequence[Summary]) -> str:
-    """How far its final validation accuracy is from the others' median, if by more than three standard errors of a
-    difference: binomial, or of its repeats if they vary more.
+def _by_accuracy(row: Summary, others: Sequence[Summary]) -> tuple[float, float, float] | None:
+    """(its final validation accuracy, the others' median, what chance explains), if they are apart by more than three
+    standard errors of a difference: binomial, or of its repeats if they vary more.
     """
     own, usual = _number(row.final_val_accuracy), median(_number(other.final_val_accuracy) for other in others)
     allowed = STANDARD_ERRORS * math.sqrt(2) * _standard_error(row, usual)
     allowed += OWN_START if row.work.of_program and single(row) else 0.0
-    if abs(own - usual) <= allowed:
-        return ""
-    chance = "the choice of validation samples" if single(row) and not row.work.of_program else "chance"
-    return (
-        f"validation accuracy {own:.4f}, median of the others {usual:.4f}; "
-        f"{chance} alone explains up to {significant(allowed, 2)}"
-    )
+    return None if abs(own - usual) <= allowed else (own, usual, allowed)
 
 
-def _by_loss(row: Summary, others: Sequence[Summary]) -> str:
-    """How far its final validation loss is from all the others', if by more than three times their range. Without
-    enough others that range says nothing.
+def _by_loss(row: Summary, others: Sequence[Summary]) -> tuple[float, float, float] | None:
+    """(its final validation loss, the others' lowest, their highest), if it is away by more than three times their
+    range. Without enough others that range says nothing.
     """
     own = _number(row.final_val_loss)
     reported = [_number(other.final_val_loss) for other in others]
     if len(reported) < _ENOUGH_LOSSES or not all(map(math.isfinite, reported)):
-        return ""
+        return None
     low, high = min(reported), max(reported)
-    if max(low - own, own - high) <= max(STANDARD_ERRORS * (high - low), _SMALL * abs(high)):
-        return ""
-    return f"validation loss {own:.4g}, the others {low:.4g} to {high:.4g}"
+    away = max(low - own, own - high)
+    return None if away <= max(STANDARD_ERRORS * (high - low), _SMALL * abs(high)) else (own, low, high)
 
 
 def _standard_error(row: Summary, expected: float) -> float:

@@ -9,10 +9,9 @@ from statistics import median
 
 from kbench.analysis.step_times import median_of, steady
 from kbench.axes import RowKey
+from kbench.findings import Finding
 from kbench.summary import Summary
 from kbench.values import OK, Measured
-
-UNCHANGED = "trains nothing: none of the model's weights changed"
 
 
 def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
@@ -36,9 +35,10 @@ def _with(row: Summary, ok: Sequence[Measured]) -> Summary:
     steps = [] if row.work.by_call else [len(epoch.step_seconds) for epoch in epochs if epoch.step_seconds]
     losses = next((one.first_losses for one in told if one.first_losses), ())
     unchanged = [one.unchanged for one in told if one.unchanged is not None]
+    nothing = [Finding(kind="no training")] if unchanged and all(unchanged) else []
     return replace(
         row,
-        trains=(*row.trains, *([UNCHANGED] if unchanged and all(unchanged) else [])),
+        findings=(*row.findings, *nothing),
         callback_seconds=median_of([seconds for seconds, _ in of_callbacks]),
         outside_callback_seconds=median_of([outside for _, outside in of_callbacks]),
         batch_making_seconds=a_batch * median(steps) if a_batch is not None and steps else None,

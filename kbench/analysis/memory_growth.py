@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from statistics import median
 
 from kbench.analysis import call_costs, trend
-from kbench.text import significant
+from kbench.findings import Finding
 from kbench.values import Measured
 
 SETTLING = 0.25  # the first part, which may grow: caches, compilation
 LEAST_MIB = 10.0  # in all: allocators take memory in pieces of up to 2 MiB, and arenas of several
 FEW, LARGE_MIB = 3, 8.0  # of calls that each compile another model so few tell, if each takes so much more
-_COMPILES = "; it compiles again in most of them and keeps what it compiled"
 
 
 @dataclass(frozen=True)
@@ -62,12 +61,10 @@ def of_row(ok: Sequence[Measured]) -> Growth | None:
     return sorted(found, key=lambda one: one.mib)[len(found) // 2]
 
 
-def sentence(found: Growth, unit: str, ok: Sequence[Measured]) -> str:
-    """What is said of it beside the row, without a full stop. unit: such as "epoch"."""
-    return (
-        f"its memory grows by {significant(found.mib, 2)} MiB with each {unit}: from {significant(found.first)} to "
-        f"{significant(found.last)} MiB after {found.count:,}{_COMPILES if _compiles(ok) else ''}"
-    )
+def finding(grows: Growth, unit: str, ok: Sequence[Measured]) -> Finding:
+    """What is said of it beside the row. unit: such as "epoch"."""
+    about = {"first": grows.first, "last": grows.last, "count": grows.count, "compiles": _compiles(ok)}
+    return Finding(kind="memory growth", aspect=unit, own=grows.mib, about=about)
 
 
 def _each_compiles(measured: Measured) -> bool:

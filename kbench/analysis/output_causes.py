@@ -5,18 +5,20 @@ declare, from the weights that went in, or from the settings of layers.
 from __future__ import annotations
 
 from kbench.analysis import call_weights
-from kbench.analysis.declared import can_show
-from kbench.analysis.fingerprints import layers_differ
+from kbench.analysis.declared import Words, explains
+from kbench.analysis.fingerprints import first_layer
 from kbench.reported import Returned, Weight
+from kbench.sentences import layers
 from kbench.text import significant
-from kbench.values import Measured, is_among
+from kbench.values import Measured
 
-PREDICT = "the same weights predict otherwise"
-FROM_FILE = "weights of the same file predict otherwise"
-TRAINED = "the same training predicts otherwise"
-EVALUATE = "the same weights evaluate otherwise"  # their outputs agree, and scores do not
-INPUTS = "evaluate is given other inputs"
-RANDOM = "the same weights predict otherwise from call to call"
+# What a call does otherwise.
+PREDICT = "same weights"
+FROM_FILE = "same file"
+TRAINED = "same training"
+EVALUATE = "same outputs"  # and other scores
+INPUTS = "other inputs"
+RANDOM = "from call to call"
 MOST_NAMED = 3  # layers
 
 
@@ -27,18 +29,18 @@ def cause(does: str, one: Measured, own: Returned, reference: Measured, others: 
     if does == RANDOM:
         noisy = any("Dropout" in word or "Noise" in word for word in one.facts.layer_words)
         return "its dropout or noise is on" if noisy else ""
-    layers = call_weights.lacking(own, others)
+    lacking = call_weights.lacking(own, others)
     same_numbers = {weight.layer for weight in call_weights.carried(own, others)}
-    if layers and {*layers} <= same_numbers:
+    if lacking and {*lacking} <= same_numbers:
         kept = fault(PREDICT, one, own, reference, others) or fault(PREDICT, reference, others, one, own)
         text = (
-            f"load_weights gave {', '.join(layers[:MOST_NAMED])} the same numbers on both, and did not convert them"
+            f"load_weights gave {', '.join(lacking[:MOST_NAMED])} the same numbers on both, and did not convert them"
         )
         return f"{text}: {kept}" if kept else text
-    if layers:
-        named = ", ".join(layers[:MOST_NAMED]) + (" and others" if len(layers) > MOST_NAMED else "")
+    if lacking:
+        named = ", ".join(lacking[:MOST_NAMED]) + (" and others" if len(lacking) > MOST_NAMED else "")
         given = {weight.layer for weight in own.weights if weight.loaded}
-        return f"{named} got {'other' if given & {*layers} else 'no'} weights by load_weights there"
+        return f"{named} got {'other' if given & {*lacking} else 'no'} weights by load_weights there"
     if found := call_weights.averages(own, others):
         return _of_averages(found, one, own, reference, others)
     known = [fault(does, one, own, reference, others)]
@@ -72,19 +74,20 @@ def _declared(what: str, one: Measured, own: Returned, other: Measured, others: 
     averages = {weight.kind for weight, _ in call_weights.averages(own, others)}
     found = []
     for known in one.facts.explained:
-        needed = {known.layer, known.with_layer, known.setting} - {""}
-        if known.untrained:
-            fits = bool(averages) and needed <= averages
+        beside, facts = other.cell.backend, one.facts
+        if known.untrained:  # averages show in outputs, whatever else they change
+            of_layers = Words(averages, facts.optimizer_class)
+            fits = bool(averages) and explains(known, of_layers, known.what, beside, trained=False, as_shipped=True)
         elif known.carried:
-            fits = what == "outputs" and bool(carried) and needed <= carried
+            of_layers = Words(carried, facts.optimizer_class)
+            fits = bool(carried) and explains(known, of_layers, (what,), beside, carried=True, as_shipped=True)
         else:
-            fits = what in known.what and not averages and can_show(known, one.facts)
-        if fits and is_among(other.cell.backend, known.unlike):
-            found.append(known.reason.rstrip("."))
+            fits = not averages and explains(known, facts, (what,), beside, as_shipped=True)
+        found += [known.reason.rstrip(".")] if fits else []
     return "; ".join(dict.fromkeys(found))
 
 
 def _settings(one: Measured, other: Measured) -> str:
     """The first layer that is another one, or is set otherwise."""
     own, others = one.facts.layers, other.facts.layers
-    return "" if own is None or others is None or own == others else layers_differ(own, others)
+    return "" if own is None or others is None or own == others else layers(*first_layer(own, others))

@@ -25,13 +25,13 @@ from kbench.analysis import (
 )
 from kbench.analysis.processes import RowTime
 from kbench.epochs import Epoch
+from kbench.findings import Finding
 from kbench.reported import Facts, first_known
 from kbench.summary import Figure, Summary
-from kbench.text import significant
 from kbench.values import OK, STATUSES, Measured
 from kbench.workloads import Workload
 
-# Of an epoch's time, and seconds: if fit takes more than both after its last batch, a note says so.
+# Of an epoch's time, and seconds: if fit takes more than both after its last batch, that is said.
 LATE, LATE_SECONDS = 0.05, 0.01
 
 
@@ -144,11 +144,12 @@ class RowProcesses:
         return _mean(values) if figure.aggregate == "mean" else step_times.median_of(values)
 
 
-def summary(row: RowProcesses, differs: Mapping[str, tuple[str, ...]], limits: roofline.Limits | None) -> Summary:
+def summary(row: RowProcesses, differs: Mapping[str, tuple[Finding, ...]], limits: roofline.Limits | None) -> Summary:
     """The row, without what follows from comparing it with others. differs: see `fingerprints.differences`."""
     told = {name: figure for name, figure in summaries.figures().items() if figure.of}
     worst = max(row.repeats, key=lambda repeat: STATUSES.index(repeat.outcome.status))
-    unlike = fingerprints.each_once(how for repeat in row.repeats for how in differs.get(repeat.cell.id, ()))
+    unlike = [how for repeat in row.repeats for how in differs.get(repeat.cell.id, ())]
+    known = (fingerprints.fingerprint(fingerprints.reported(repeat)) for repeat in [*row.ok, *row.repeats])
     found: dict[str, Any] = {
         **{name: row.found(figure.reported or name, figure) for name, figure in told.items()},
         "status": worst.outcome.status,
@@ -160,10 +161,10 @@ def summary(row: RowProcesses, differs: Mapping[str, tuple[str, ...]], limits: r
         **_of_time(row),
         **_of_memory(row),
         **_of_learning(row),
-        **_of_sameness(row, unlike),
+        "fingerprint": next(filter(None, known), ""),
         **_of_limits(row, limits),
     }
-    return summaries.Summary(**found, notes=_notes_of(row, unlike))
+    return summaries.Summary(**found, findings=(*unlike, *_found(row)))
 
 
 def _of_time(row: RowProcesses) -> dict[str, Any]:
@@ -226,16 +227,6 @@ def _of_learning(row: RowProcesses) -> dict[str, Any]:
     }
 
 
-def _of_sameness(row: RowProcesses, unlike: Sequence[str]) -> dict[str, Any]:
-    """How it differs from the others. A script's rows are compared as long as the model is the same."""
-    known = (fingerprints.fingerprint(fingerprints.reported(repeat)) for repeat in [*row.ok, *row.repeats])
-    return {
-        "fingerprint": next(filter(None, known), ""),
-        "differs": tuple(how for how in unlike if not row.kind.of_program or fingerprints.of_size(how)),
-        "trains": fingerprints.ends_of_sentences(unlike) if row.kind.of_program else (),
-    }
-
-
 def _of_limits(row: RowProcesses, limits: roofline.Limits | None) -> dict[str, Any]:
     """Its operations, and how near to the processor's limit it is: a GPU's is not measured."""
     work, cell, per_1000 = row.work, row.repeats[0].cell, row.per_1000
@@ -249,19 +240,18 @@ def _of_limits(row: RowProcesses, limits: roofline.Limits | None) -> dict[str, A
     return {"operations_per_sample": work.operations * passes, "percent_of_limit": percent}
 
 
-def _notes_of(row: RowProcesses, unlike: Sequence[str]) -> tuple[str, ...]:
-    """What the reader of the row has to know; of a script's row also how it differs, where it is compared."""
-    kind, ok, work, grows, slower = row.kind, row.ok, row.work, row.grows, row.slower
+def _found(row: RowProcesses) -> tuple[Finding, ...]:
+    """What the reader of the row has to know, beside how it differs from others."""
+    kind, work, grows, slower = row.kind, row.work, row.grows, row.slower
     in_turns = any(epoch.rounds for epoch in row.steady)
     return (
-        *(how for how in unlike if kind.of_program and not fingerprints.of_size(how)),
-        *(note for note in _notes(row.repeats) if not (slower and note.startswith(step_times.NOT_STEADY))),
+        *(one for one in _of_processes(row.repeats) if not (slower and one.kind == "not steady")),
         *row_times.notes(row.time, row.short),
-        *([f"operations of {', '.join(work.unknown)} are not counted"] if work and work.unknown else []),
+        *([Finding(kind="uncounted operations", own=work.unknown)] if work and work.unknown else []),
         *([] if in_turns else _late(row.usual, _mean(epoch.teardown_seconds for epoch in row.steady), row.facts)),
-        *_around_batches(row.usual, ok),
-        *([memory_growth.sentence(grows, kind.unit, ok)] if grows else []),
-        *([time_growth.sentence(slower, kind.unit)] if slower else []),
+        *_around_batches(row.usual, row.ok),
+        *([memory_growth.finding(grows, kind.unit, row.ok)] if grows else []),
+        *([time_growth.finding(slower, kind.unit)] if slower else []),
     )
 
 
@@ -311,38 +301,36 @@ def _compile_seconds(ok: Sequence[Measured]) -> list[float]:
     return found
 
 
-def _notes(repeats: Sequence[Measured]) -> tuple[str, ...]:
-    notes: dict[str, None] = {}  # as a set that keeps its order
+def _of_processes(repeats: Sequence[Measured]) -> list[Finding]:
+    found = []
     for repeat in repeats:
-        notes |= dict.fromkeys(repeat.facts.notes)
+        found += [*(Finding(kind="told", own=note) for note in repeat.facts.notes), *repeat.findings]
     damaged = sum(repeat.facts.events_damaged for repeat in repeats)
     if damaged:
-        notes[f"{damaged} damaged {'line' if damaged == 1 else 'lines'} left out of what was measured"] = None
+        found.append(Finding(kind="damaged lines", own=damaged))
     if ok := [repeat for repeat in repeats if repeat.outcome.status == OK]:
         kind = workloads.of(ok[0].facts.task, ok[0].facts.unit)
         asked = 0 if kind.of_program else ok[0].cell.epochs
-        notes[step_times.still_changing([repeat.epochs for repeat in ok], asked, kind.by_call)] = None
+        if changing := step_times.still_changing([repeat.epochs for repeat in ok], asked, kind.by_call):
+            found.append(changing)
     if learning_curves.deterministic(ok) is False:
-        notes["not deterministic: repeats with the same seed have different losses"] = None
-    return tuple(note for note in notes if note)
+        found.append(Finding(kind="not deterministic"))
+    return found
 
 
-def _late(usual: float | None, teardown: float | None, facts: Facts) -> list[str]:
-    """A note on a fit or predict that takes long after its last batch. Not in turns: being held lengthens that."""
+def _late(usual: float | None, teardown: float | None, facts: Facts) -> list[Finding]:
+    """Whether fit or predict takes long after its last batch. Not in turns: being held lengthens that."""
     if not usual or teardown is None or teardown < max(LATE * usual, LATE_SECONDS):
         return []
-    function = workloads.of(facts.task).function or "fit"
-    return [
-        f"each {function} takes {significant(teardown)} s more after its last batch (mean), which is in no time here"
-    ]
+    return [Finding(kind="late return", aspect=facts.task, own=teardown)]
 
 
-def _around_batches(usual: float | None, ok: Sequence[Measured]) -> list[str]:
-    """A note on callbacks that take long around the batches of a steady epoch."""
+def _around_batches(usual: float | None, ok: Sequence[Measured]) -> list[Finding]:
+    """Whether callbacks take long around the batches of a steady epoch."""
     seconds = _mean(seconds for repeat in ok for seconds in trainings.callback_seconds(repeat))
-    if not usual or seconds is None or seconds < LATE * usual:
-        return []
-    return [f"its callbacks took {significant(seconds)} s of each epoch (mean), which are counted in its time"]
+    return (
+        [Finding(kind="callbacks", own=seconds)] if usual and seconds is not None and seconds >= LATE * usual else []
+    )
 
 
 def _known(values: Iterable[float | None]) -> list[float]:

@@ -11,7 +11,7 @@ from kbench.analysis.processes import Place, Process, RowTime
 from kbench.analysis.rounds import TurnTimes
 from kbench.analysis.spreads import Priors, Processes
 from kbench.axes import Point, RowKey
-from kbench.text import significant
+from kbench.findings import Finding
 from kbench.values import INTERRUPTED, OK, Measured, base
 
 SURE = 0.1  # the standard error of a logarithm
@@ -110,25 +110,24 @@ def kind_of_work(repeats: Sequence[Measured]) -> str:
     return spreads.RECURRENT if any(one.facts.form for one in repeats) else spreads.OTHER
 
 
-def notes(time: RowTime | None, short: Sequence[Measured]) -> list[str]:
+def notes(time: RowTime | None, short: Sequence[Measured]) -> list[Finding]:
     """What is to be said of a row's processes: which are odd, and which short ones did not end well."""
     return [*_odd(time), *_failed(short)]
 
 
-def _odd(time: RowTime | None) -> list[str]:
-    """A note on each process that is far off the others, and hardly counts."""
+def _odd(time: RowTime | None) -> list[Finding]:
+    """Each process that is far off the others, and hardly counts."""
     return [
-        f"process {repeat}{f'.{number}' if number else ''} took {significant(factor)} times as long as the others, "
-        "and hardly counts"
+        Finding(kind="odd process", own=factor, about={"repeat": repeat, "number": number})
         for (repeat, number), factor in (sorted(time.odd.items()) if time else [])
     ]
 
 
-def _failed(short: Sequence[Measured]) -> list[str]:
-    """A note on further processes that did not end well; the row's own status is that of its whole ones."""
+def _failed(short: Sequence[Measured]) -> list[Finding]:
+    """Further processes that did not end well; the row's own status is that of its whole ones."""
     failed = [one for one in short if one.outcome.status not in (OK, INTERRUPTED)]
     if not failed:
         return []
-    return [
-        f"{len(failed)} of its {len(short)} further processes {failed[0].outcome.status}: {failed[0].outcome.reason}"
-    ]
+    outcome = failed[0].outcome
+    about = {"of": len(short), "status": outcome.status, "reason": outcome.reason}
+    return [Finding(kind="failed processes", own=len(failed), about=about)]

@@ -9,9 +9,9 @@ from statistics import median
 import numpy as np
 
 from kbench.epochs import Epoch
+from kbench.findings import Finding
 from kbench.values import Measured
 
-NOT_STEADY = "not steady"  # what such a sentence begins with
 CHANGE = 0.1  # of the time of a step; more is reported
 CHANCE = 0.01  # of reporting a change where there is none; that needs five epochs in each half
 
@@ -47,8 +47,8 @@ def percentile(steps: Sequence[float], rank: float) -> float | None:
     return float(np.percentile(steps, rank)) if steps else None
 
 
-def still_changing(repeats: Sequence[Sequence[Epoch]], epochs: int, by_call: bool = False) -> str:
-    """A sentence if the steady epochs of a row keep getting faster or slower; else empty.
+def still_changing(repeats: Sequence[Sequence[Epoch]], epochs: int, by_call: bool = False) -> Finding | None:
+    """Whether the steady epochs of a row keep getting faster or slower; None if they do not.
 
     repeats: the epochs of each; epochs: the number asked for, 0 for a script; by_call: whether each is a call. The
     first halves of all repeats' steady epochs are compared with the second halves (without an epoch in the middle),
@@ -63,17 +63,11 @@ def still_changing(repeats: Sequence[Sequence[Epoch]], epochs: int, by_call: boo
         late += usual[len(usual) - half :]
     before, after = median_of(early), median_of(late)
     if not before or not after:
-        return ""
+        return None
     change = after / before
     if 1 / (1 + CHANGE) <= change <= 1 + CHANGE or not _beyond_chance(early, late):
-        return ""
-    how = f"{change:.2f} times slower" if change > 1 else f"{1 / change:.2f} times faster"
-    if by_call:
-        return f"{NOT_STEADY}: its calls became {how} from the first half of them to the second"
-    return (
-        f"{NOT_STEADY}: its steps became {how} from the first half of its steady epochs to the second; "
-        f"use more epochs{f' (--epochs {2 * epochs})' if epochs else ''}"
-    )
+        return None
+    return Finding(kind="not steady", own=change, about={"by call": by_call, "epochs": epochs})
 
 
 def _usual_step(epoch: Epoch) -> float:

@@ -13,6 +13,7 @@ from kbench.analysis.ratios import Timed, ranked
 from kbench.analysis.row_figures import RowProcesses
 from kbench.analysis.spreads import Priors
 from kbench.axes import RowKey
+from kbench.findings import Finding
 from kbench.summary import Summary
 from kbench.values import EPOCHS, OK, PRECISION, REPEATS, STATUSES, Interval, Measured
 
@@ -77,7 +78,7 @@ def _rank(one: Timed) -> tuple[object, ...]:
 def _timed(
     repeats: Sequence[Measured],
     short: Sequence[Measured],
-    differs: Mapping[str, tuple[str, ...]],
+    differs: Mapping[str, tuple[Finding, ...]],
     limits: roofline.Limits | None,
     time: RowTime | None,
 ) -> Timed:

@@ -8,7 +8,7 @@ from statistics import median
 
 from kbench.analysis import trend
 from kbench.analysis.step_times import steady
-from kbench.text import significant
+from kbench.findings import Finding
 from kbench.values import Measured
 
 FACTOR = 1.5  # the last takes so many times as long as the first: less may be the machine
@@ -44,9 +44,6 @@ def is_flat(ok: Sequence[Measured]) -> bool:
     return bool(ok) and len(thirds) == len(ok) and all(median(last) <= FLAT * median(first) for first, last in thirds)
 
 
-def sentence(found: Growth, unit: str) -> str:
-    """What is said of it beside the row, without a full stop. unit: such as "epoch"."""
-    return (
-        f"each {unit} takes longer: {significant(found.first)} s the second, {significant(found.last)} s the last of "
-        f"{found.count:,}"
-    )
+def finding(grows: Growth, unit: str) -> Finding:
+    """What is said of it beside the row. unit: such as "epoch"."""
+    return Finding(kind="time growth", aspect=unit, own=grows.last, other=grows.first, about={"count": grows.count})

@@ -52,9 +52,9 @@ def _undisturbed(one: Measured, inside: Inside) -> Inside:
 
 def sentences(
     rows: Sequence[Summary], of_rows: Mapping[RowKey, Costs], steps: Mapping[RowKey, float], slow: Sequence[Summary]
-) -> list[str]:
+) -> dict[RowKey, str]:
     """What makes each of the slow rows slower than the fastest of its example. steps: seconds of one."""
-    found = []
+    found = {}
     for row in slow:
         beside = [one for one in rows if one.ranking == row.ranking and one.key in of_rows and one.key in steps]
         fastest = min(beside, key=lambda one: steps[one.key], default=row)
@@ -65,7 +65,7 @@ def sentences(
         if not parts:
             continue
         if unlike := [one for one in (row, fastest) if not of_rows[one.key].fits_into(steps[one.key])]:
-            found.append(
+            found[row.key] = (
                 f"{row.example} on {row.backend}: could not be explained, because a step on {unlike[0].backend} took "
                 f"{_ms(of_rows[unlike[0].key].timed)} ms while its parts were timed, and {_ms(steps[unlike[0].key])} "
                 "ms before."
@@ -75,7 +75,7 @@ def sentences(
             f"{one.part} +{_ms(one.seconds)} ms ({_ms(one.interval.low)} to {_ms(one.interval.high)})"
             for one in parts
         )
-        found.append(
+        found[row.key] = (
             f"{row.example} on {row.backend}: a step takes {_ms(between)} ms longer than on {fastest.backend}: "
             f"{plain(named)}."
         )

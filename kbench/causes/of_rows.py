@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,19 +14,19 @@ from kbench.analysis.call_sites import is_fit
 from kbench.analysis.layer_costs import TELLING, Costs
 from kbench.analysis.ratios import between_samples
 from kbench.analysis.rows import Analysis, program
-from kbench.analysis.step_times import NOT_STEADY, steady
+from kbench.analysis.step_times import steady
 from kbench.axes import RowKey
 from kbench.causes import of_layers
 from kbench.causes.parts import reconciled
 from kbench.parity import agreement
 from kbench.parity.values import Agreement
+from kbench.parts_of_steps import Fallback
 from kbench.planning.request import INSIDE, OTHER_JIT, SAME_BATCH
 from kbench.session import import_times
 from kbench.summary import TO_FASTEST, Summary
 from kbench.text import significant
 from kbench.values import NOT_COMPARED, OK, Interval
 
-_LAYER = re.compile(r"(\S+) \((\w+)\) (.*)", re.DOTALL)
 _LAYERS_NAMED = 3
 IMPORT_SHARE, _PACKAGES_NAMED = 0.05, 4  # of the import of Keras: packages that take less are not named
 
@@ -68,13 +67,11 @@ def sentences(run: Analysis, trained: Sequence[Summary], costs: Mapping[RowKey, 
         found += _jit(changes, _facts(run, "run_eagerly"), parts[OTHER_JIT])
         tested["jit_compile"] = bool(changes)
     named = [cause for cause in CAUSES if tested.get(cause)]
-    layers = _layers(run, trained, costs) if INSIDE in parts else []
+    named_rows, layers = _layers(run, trained, costs) if INSIDE in parts else ({}, [])
     changed = parts.keys() - {INSIDE}
     if changed and named and not found:
         found.append(f"None of the usual causes was found ({', '.join(named)}).")
-    if changed and (
-        unsure := [name for row in fits if row.key not in sample and not _is_named(name := _name(row), layers)]
-    ):
+    if changed and (unsure := [_name(row) for row in fits if row.key not in sample and row.key not in named_rows]):
         found.append(f"Not explained (too few steps, not steady, or disturbed): {', '.join(unsure)}.")
     of_program = any(row.work.once for row in rows)
     if (run.folder / store.EXPLAIN).is_dir() and of_program and not fits and any(row.status == OK for row in rows):
@@ -100,21 +97,19 @@ def _imports(run: Analysis) -> list[str]:
     return found
 
 
-def _is_named(name: str, sentences: Sequence[str]) -> bool:
-    """Whether one of the sentences is on that row."""
-    return any(text.startswith(f"{name}: ") for text in sentences)
-
-
-def _layers(run: Analysis, trained: Sequence[Summary], costs: Mapping[RowKey, Costs]) -> list[str]:
-    """Which layers and other parts of a step make rows slower."""
+def _layers(
+    run: Analysis, trained: Sequence[Summary], costs: Mapping[RowKey, Costs]
+) -> tuple[Mapping[RowKey, str], list[str]]:
+    """Which layers and other parts of a step make rows slower: of each row, and with what is said besides."""
     steps = {row.key: seconds for row in trained if (seconds := _step(row))}
     slow = [row for row in trained if row.key in costs and _is_slow(row, trained)]
     unsure = [row for row in slow if not _is_compared(row)]
     surely = [row for row in slow if row not in unsure]
-    found = of_layers.sentences(trained, costs, steps, surely)
+    of_rows = of_layers.sentences(trained, costs, steps, surely)
+    found = [*of_rows.values()]
     if unsure:
         found.append(f"No layer is named where times could not be compared: {', '.join(map(_name, unsure))}.")
-    return [*found, *of_layers.missing(run)]
+    return of_rows, [*found, *of_layers.missing(run)]
 
 
 def inside(run: Analysis) -> tuple[list[Summary], dict[RowKey, Costs]]:
@@ -135,7 +130,7 @@ def _step_seconds(run: Analysis, rows: Sequence[Summary]) -> dict[RowKey, list[f
     """
     found: dict[RowKey, list[float]] = {}
     turns: dict[RowKey, list[bool]] = {}
-    wanted = {row.key for row in rows if not any(note.startswith(NOT_STEADY) for note in row.notes)}
+    wanted = {row.key for row in rows if not row.has("not steady")}
     for one in run.lines_by_epoch if wanted else ():
         for epoch in steady(one.epochs):
             disturbed = [one.outcome.disturbed(turn.round, turn.again) for turn in epoch.rounds]
@@ -206,13 +201,12 @@ def _fallbacks(run: Analysis, slow: Sequence[Summary], fits: Sequence[Summary]) 
     return [f"{', '.join(names)}: {text}." for text, names in where.items()]
 
 
-def _together(texts: Sequence[str]) -> list[str]:
+def _together(fallbacks: Sequence[Fallback]) -> list[str]:
     """What is said of each layer, such as "lstm (LSTM) starts each step", once for all layers of a class."""
-    found: dict[str, list[str]] = {}
-    for text in texts:
-        layer = _LAYER.match(text)
-        found.setdefault(text if layer is None else f"({layer[2]}) {layer[3]}", []).append(layer[1] if layer else "")
-    return [f"{_named(names)} {rest}".lstrip() for rest, names in found.items()]
+    found: dict[tuple[str, str], list[str]] = {}
+    for one in fallbacks:
+        found.setdefault((one.kind, one.text), []).append(one.layer)
+    return [f"{_named(names)} ({kind}) {text}" if kind else text for (kind, text), names in found.items()]
 
 
 def _named(layers: Sequence[str]) -> str:
@@ -290,8 +284,8 @@ def same(rows: Sequence[Agreement], command: str) -> list[str]:
     if len(compared) < 2:
         return []
     if any(row.verdict != agreement.SAME for row in compared):
-        others = tuple(f"{row.backend}: " for row in compared)
-        told = [row for row in compared if not all(note.startswith(others) for note in row.notes or [""])]
+        there = {row.backend for row in compared}
+        told = [row for row in compared if not row.by_others or not row.by_others <= there]
         return [*map(_verdict, told), f"`{command}` shows where backends differ."]
     who = "all backends" if len(compared) == len(rows) else ", ".join(row.backend for row in compared)
     return [

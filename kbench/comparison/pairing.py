@@ -14,6 +14,7 @@ from kbench.analysis.roofline import Limits
 from kbench.axes import Point, RowKey
 from kbench.comparison.values import EQUAL, FINGERPRINT, HIGHER, LOWER, MACHINE, WITHIN, About, Pair
 from kbench.machine.provenance import machine_differences
+from kbench.sentences import sentence
 from kbench.summary import TO_RUN, Summary
 from kbench.values import NOT_COMPARED, OK, Measured
 
@@ -198,7 +199,7 @@ def _unlike(mine: Measured, first: ComparedRun, theirs: Measured, other: Compare
         for name, words in (("samples", "samples"), ("batch_size", "samples a step"))
         if getattr(theirs.cell, name) != getattr(mine.cell, name)
     ]
-    return [*counts, *fingerprints.unlike(like, own)]
+    return [*counts, *map(sentence, fingerprints.unlike(like, own))]
 
 
 def _accuracy(one: Summary, two: Summary) -> str:

@@ -15,6 +15,7 @@ import pandas as pd
 from kbench import paths, store
 from kbench.analysis import machine_stability
 from kbench.analysis.rows import Analysis, again, summarised
+from kbench.exports import findings
 from kbench.machine.provenance import describe
 from kbench.summary import Summary
 from kbench.tables import content
@@ -32,13 +33,14 @@ _PHASES = ("import", "data", "build", "first_step", "evaluation")
 
 @dataclass(frozen=True)
 class RunData:
-    """A run as DataFrames; docs/columns.csv describes every column."""
+    """A run as DataFrames; docs/columns.csv describes every column, docs/data.md those of `findings`."""
 
     name: str
     folder: Path
     summary: pd.DataFrame  # one row a row of the tables: an example on a backend, over its repeats
     epochs: pd.DataFrame  # one row an epoch of a cell
     cells: pd.DataFrame  # one row a cell: its status, phases and memory
+    findings: pd.DataFrame  # one row a finding about a row of the tables, as findings.json has it
     provenance: Mapping[str, Any]  # the machine and the versions, as run.json holds them
     status: int | None = None  # the exit status of the command, if this comes from one: 0 where all is ok
 
@@ -68,13 +70,14 @@ def load(run: str | PathLike[str] = "latest", results_folder: str | PathLike[str
 
 def data(analysis: Analysis, status: int | None = None) -> RunData:
     """A run that has been read, as DataFrames."""
-    read = analysis.run
+    read, rows = analysis.run, analysis.rows
     return RunData(
         name=read.name,
         folder=read.folder,
-        summary=_frame(summary_columns(analysis.rows)),
+        summary=_frame(summary_columns(rows)),
         epochs=_frame(epochs_columns(analysis.lines)),
         cells=_frame(_cells_columns(read.measured)),
+        findings=pd.DataFrame(findings.records(rows), columns=list(findings.COLUMNS)),
         provenance=read.provenance,
         status=status,
     )

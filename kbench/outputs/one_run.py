@@ -15,6 +15,7 @@ from kbench.causes.explained import Explained
 from kbench.comparison import published, published_accuracy
 from kbench.comparison.published_accuracy import PublishedAccuracy
 from kbench.comparison.scaling import within
+from kbench.exports.findings import findings_json
 from kbench.machine.provenance import describe
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
@@ -61,6 +62,7 @@ def rebuild(analysis: Explained, style: Style = OWN, plots: bool = True) -> list
     files: dict[str, str | bytes] = {
         "summary.csv": summary_csv(rows),
         "epochs.csv": epochs_csv(analysis.lines),
+        "findings.json": findings_json(rows),
         "summary.md": page(shown, pngs, _resumed(results)),
         "summary.tex": latex(rows),
         "report.html": html([shown]),

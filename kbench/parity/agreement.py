@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kbench.analysis.declared import Words, can_show, concerns, explains, parts
 from kbench.backend_keys import QUANTITIES, Explanation
 from kbench.parity import faults
 from kbench.parity.deviations import Scale, form, loss_deviation, output_deviation, scale_of, step_deviation
+from kbench.parity.of_others import by_others, of_both, of_others
 from kbench.parity.values import Agreement, Computed, Deviation, LayerOutput, Step
-from kbench.values import Measured, base, is_among
+from kbench.values import Measured
 
 if TYPE_CHECKING:
     from kbench.parity.values import Array
@@ -88,9 +90,9 @@ def _compare_example(subjects: Sequence[Subject]) -> list[Agreement]:
     for subject in subjects:
         if len(pair) == 2 and any(subject is one for one in pair):
             # Two are equally far from their mean: what explains one explains both.
-            subject = replace(subject, explained=_of_both(pair, subject))
+            subject = replace(subject, explained=of_both(pair, subject))
         else:
-            subject = replace(subject, explained=(*subject.explained, *_of_others(subjects, subject)))
+            subject = replace(subject, explained=(*subject.explained, *of_others(subjects, subject)))
         computed = subject.computed
         if computed is None:
             rows.append(_row(subject, "", {}, None, {}))
@@ -102,29 +104,9 @@ def _compare_example(subjects: Sequence[Subject]) -> list[Agreement]:
                 nearest = next((names[id(one)] for one in sound if one.steps.get(number) is middle), "")
                 own = computed.steps[number]
                 found[_named(number)] = replace(_deviation(own, middle, scales[number]), against=nearest)
-        rows.append(_row(subject, standard.name if standard else "", found, first, moves))
+        row = _row(subject, standard.name if standard else "", found, first, moves)
+        rows.append(replace(row, by_others=by_others(subjects, subject, row.notes)))
     return rows
-
-
-def _of_both(pair: Sequence[Subject], subject: Subject) -> tuple[Explanation, ...]:
-    """The explanations that hold between two subjects, for one of them: those of the other one name it."""
-    backends = [one.measured.cell.backend for one in pair]
-    return tuple(
-        replace(known, unlike=(), reason=known.reason if one is subject else f"{backend}: {known.reason}")
-        for one, backend, against in zip(pair, backends, reversed(backends), strict=True)
-        for known in one.explained
-        if is_among(against, known.unlike)
-    )
-
-
-def _of_others(subjects: Sequence[Subject], subject: Subject) -> Iterator[Explanation]:
-    """What tells each of the others from this one, where this one is compared with it: most may be such others."""
-    own = subject.measured.cell.backend
-    for other in subjects:
-        backend = other.measured.cell.backend
-        for known in other.explained:
-            if base(backend) != base(own) and not known.fault and is_among(own, known.unlike):
-                yield replace(known, unlike=(base(backend),), reason=f"{backend}: {known.reason}")
 
 
 _Scales = Mapping[object, Scale]  # by the model's form
@@ -170,12 +152,9 @@ def _row(
     verdict = DIFFERS if subject.measured.facts.error_kind == OTHER_MODEL else outcome.status
     notes: list[str] = []
     if subject.computed is not None:
-        optimizers = {"", *(step.optimizer for step in subject.computed.steps.values())}
-        layers = {"", *(layer.class_name for layer in subject.computed.layers)}
-        layers |= {layer.class_name for step in subject.computed.steps.values() for layer in step.layers}
-        explained = [one for one in subject.explained if one.with_layer in layers and one.optimizer in optimizers]
-        words = subject.measured.facts.layer_words  # none where layers were not told
-        excuses = [one for one in explained if not one.fault and (not words or one.setting in ("", *words))]
+        model = _model(subject)
+        explained = [one for one in subject.explained if can_show(one, model)]
+        excuses = [one for one in explained if not one.fault]
         verdict, notes = verdict_on(deviations, [*excuses, *_rounding(deviations, cell.backend, moves)])
         notes += _faults(replace(subject, explained=tuple(explained)), deviations)
         notes += subject.measured.facts.notes
@@ -198,10 +177,25 @@ def _row(
     )
 
 
+def _model(subject: Subject) -> Words:
+    """Its layers, as far as they are known from what it computed; if nobody told their settings, any may be set."""
+    computed, facts = subject.computed, subject.measured.facts
+    steps = list(computed.steps.values()) if computed else []
+    names = {layer.class_name for layer in computed.layers} if computed else set()
+    names |= {layer.class_name for step in steps for layer in step.layers}
+    words = facts.layer_words or {known.setting for known in subject.explained}
+    optimizer = next((step.optimizer for step in steps if step.optimizer), "")
+    return Words(words | {part for name in names for part in parts(name)}, optimizer)
+
+
 def _is_faulty(subject: Subject) -> bool:
     """Whether its backend is known to compute something else of such a model: it is nobody's measure."""
-    classes = [layer.class_name for layer in subject.computed.layers] if subject.computed is not None else []
-    return faults.has(subject.explained, classes, subject.measured.facts.carried)
+    model, carried = _model(subject), subject.measured.facts.carried
+    return any(
+        explains(one, model, ("outputs",), "", trained=False, carried=carried, as_shipped=True)
+        for one in subject.explained
+        if one.fault
+    )
 
 
 def _faults(subject: Subject, deviations: Mapping[str, Deviation]) -> list[str]:
@@ -251,10 +245,9 @@ def _reasons(what: str, deviation: Deviation, explained: Sequence[Explanation]) 
     if deviation.size <= TOLERANCES[what]:
         return []
     for one in explained:
-        layer_fits = one.layer in ("", *faults.parts(deviation.class_name))
-        if not (
-            what in one.what and layer_fits and _is_within(one, deviation) and is_among(deviation.against, one.unlike)
-        ):
+        against, layer = deviation.against, deviation.class_name
+        fits = concerns(one, (what,), against, layer, trained=False, carried=True, as_shipped=True)
+        if not (fits and _is_within(one, deviation)):
             continue
         if not one.untrained:
             return [one.reason]

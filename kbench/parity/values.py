@@ -86,3 +86,4 @@ class Agreement:
     deviations: Mapping[str, Deviation]  # by those of QUANTITIES that were compared
     first: Deviation | None = None  # the first layer that differs by more than the tolerance
     notes: tuple[str, ...] = ()
+    by_others: frozenset[str] = frozenset()  # backends whose declared differences are all that explains it

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kbench.analysis.learning import advice, compared, how, single
+from kbench.analysis.learning import compared, how, single
+from kbench.sentences import advice, scores_apart
 from kbench.summary import Summary
 
 _NAMED = 4  # rows, in the sentence at the top of the page
@@ -21,10 +22,10 @@ def learning(summaries: Sequence[Summary]) -> tuple[str, list[str]]:
     groups = compared(summaries)
     for group in groups:
         for row in group:
-            if text := how(row, group):
+            if unlike := how(row, group):
                 name = f"{row.backend} in {row.example}"
                 found[_KNOWN if row.learning_cause else _PERHAPS if single(row) else _UNLIKE].append(name)
-                lines.append(f"{name}: {text}.{advice(row)}")
+                lines.append(f"{name}: {scores_apart(unlike)}.{advice(unlike)}")
     sentences = [f"{kind}: {_names(names)}." for kind, names in found.items() if names]
     if groups and not sentences:
         examples = len({group[0].example for group in groups})

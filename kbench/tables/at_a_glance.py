@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kbench.analysis import learning
+from kbench.sentences import brief
 from kbench.summary import Summary
 from kbench.tables import answers, data, heat_map, overall
 from kbench.tables.content import by_example
@@ -40,7 +40,7 @@ def problems(rows: Sequence[Summary], again: str = "") -> list[str]:
         ),
         *_grouped((row, f"unavailable: {row.reason}") for row in rows if row.status == UNAVAILABLE),
         *_grouped((row, f"not compared: {row.differs[0]}") for row in rows if row.differs),
-        *_grouped((row, note.partition(";")[0]) for row in rows for note in row.notes if learning.is_unlike(note)),
+        *_grouped((row, brief(found)) for row in rows if (found := row.has("learning"))),
     ]
     if missing := answers.not_compared(rows, again):
         found.append(missing)

@@ -273,7 +273,7 @@ def _target_columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], st
 
 def _status(row: Summary, footnotes: list[str], brief: bool) -> str:
     status = f"{row.status}, differs" if row.differs else row.status
-    status += ", other outputs" if row.otherwise else ""
+    status += ", other outputs" if row.has("call") else ""
     return marked(status, notes.chief(row) if brief and not row.work.of_program else notes.of(row), footnotes)
 
 

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-import re
-
-from kbench.analysis.call_outputs import sentence
+from kbench import sentences
+from kbench.findings import Finding
 from kbench.summary import Summary
 from kbench.values import OK
 
 # What is known and harmless: the page has it.
-_MINOR = re.compile(
-    r"its first step differs .*, as is known|each \w+ takes .* after its last batch|operations of .* are not counted"
-    r"|process .* hardly counts"
-)
+_MINOR = frozenset(("late return", "uncounted operations", "odd process"))
 
 
 def of(row: Summary) -> list[str]:
     """Why it did not end well, how it differs, then the rest."""
-    reason = [row.reason] if row.reason and row.status != OK else []
-    above = sentence(row.backend, row.otherwise) if row.otherwise else ""  # which the tables have above them
-    return [*reason, *row.differs, *(note for note in row.notes if note != above)]
+    return [*_reason(row), *sentences.all_of(_in_order(row))]
 
 
 def chief(row: Summary) -> list[str]:
     """The one that a reader of the table has to know; none if all are harmless."""
-    return [note for note in of(row) if not _MINOR.match(note)][:1]
+    matters = [one for one in _in_order(row) if not _is_minor(one)]
+    return [*_reason(row), *sentences.all_of(matters)][:1]
+
+
+def _reason(row: Summary) -> list[str]:
+    return [row.reason] if row.reason and row.status != OK else []
+
+
+def _in_order(row: Summary) -> list[Finding]:
+    """Without the calls that return something else, which the tables have above them."""
+    shown = [one for one in row.findings if one.is_note and one.kind != "call"]
+    return sorted(shown, key=lambda one: not row.is_apart_by(one))
+
+
+def _is_minor(found: Finding) -> bool:
+    return found.kind in _MINOR or bool(found.kind == "first step" and found.explanation)

@@ -6,21 +6,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kbench.analysis.call_outputs import sentence
 from kbench.analysis.call_sites import SEPARATOR
-from kbench.epochs import Otherwise
+from kbench.findings import OF_OUTPUTS, Finding
+from kbench.sentences import call
 from kbench.summary import Summary
 from kbench.text import listed, plain
 
 
 def sentences(summaries: Sequence[Summary]) -> list[str]:
     """One for each backend, reference and cause; it names the lines where that shows, and the first difference."""
-    found: dict[tuple[str, ...], list[tuple[str, Otherwise]]] = {}
+    found: dict[tuple[str, ...], list[tuple[str, Finding]]] = {}
     for row in summaries:
-        if one := row.otherwise:
+        if one := row.has("call"):
             program, _, line = row.example.partition(SEPARATOR)
-            found.setdefault((program, row.backend, one.does, one.than, one.cause), []).append((line or program, one))
-    returned = [_sentence(key[1], lines) for key, lines in found.items()]
+            key = program, row.backend, one.about["does"], one.reference, one.explanation
+            found.setdefault(key, []).append((line or program, one))
+    returned = [_sentence(lines) for lines in found.values()]
     return [plain(text) for text in (*_of_training(summaries), *returned, *_of_scores(summaries))]
 
 
@@ -34,9 +35,9 @@ def _of_training(summaries: Iterable[Summary]) -> list[str]:
     return [f"On {backend}, {_lines([*dict.fromkeys(lines)])} {how}." for (_, backend, how), lines in found.items()]
 
 
-def _sentence(backend: str, lines: Sequence[tuple[str, Otherwise]]) -> str:
-    one = min((one for _, one in lines), key=lambda one: one.by.startswith("outputs"))  # a score says more
-    return sentence(backend, one, "; ".join(dict.fromkeys(line for line, _ in lines)))
+def _sentence(lines: Sequence[tuple[str, Finding]]) -> str:
+    one = min((one for _, one in lines), key=lambda one: one.aspect in OF_OUTPUTS)  # a score says more
+    return call(one, "; ".join(dict.fromkeys(line for line, _ in lines)))
 
 
 def _of_scores(summaries: Iterable[Summary]) -> list[str]:

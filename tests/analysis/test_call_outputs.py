@@ -8,10 +8,10 @@ from typing import Any
 import fake_runs
 import pytest
 
-from kbench import paths
+from kbench import paths, sentences
 from kbench.analysis import call_outputs
 from kbench.analysis.summaries import summarise
-from kbench.epochs import Otherwise
+from kbench.findings import Finding
 from kbench.selection import backends
 from kbench.values import Measured
 
@@ -50,8 +50,9 @@ def said(*cells: Measured) -> list[str]:
     return [text(cell.backend, one) for cell, one in call_outputs.compare(cells)]
 
 
-def text(backend: str, one: Otherwise) -> str:
-    return f"{one.does} on {backend} than on {one.than}: {one.by}; {one.cause}"
+def text(backend: str, one: Finding) -> str:
+    does = sentences.DOES[one.about["does"]]
+    return f"{does} on {backend} than on {one.reference}: {sentences.call_apart(one)}; {one.explanation}"
 
 
 def layer(name: str, **settings: Any) -> list[Any]:

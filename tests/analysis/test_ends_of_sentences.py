@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from kbench.analysis import fingerprints
+from dataclasses import replace
+
+from kbench import sentences
+from kbench.findings import Finding
+
+LAYERS = [{"class": "Dense", "settings": {"units": units}, "weights": []} for units in (4, 8)]
 
 
 def test_the_same_difference_of_several_repeats_is_told_once_and_another_network_first() -> None:
+    size = Finding(kind="aspect", aspect="number of parameters", reference="a/x", own=5, other=9)
+    model = Finding(
+        kind="aspect", aspect="model", reference="a/x", own=LAYERS[0], other=LAYERS[1], about={"layer": 1}
+    )
+    cores = Finding(kind="cores", own=1, other=2, about={"epoch": 2})
     network = "unlike a/x in its model: layer 1, Dense, has units 4 instead of 8"
-    found = fingerprints.each_once(
-        ["unlike a/x in its number of parameters: 5 instead of 9", network, network.replace("a/x", "a/y"), "its own"]
+    found = [size, model, replace(model, reference="a/y"), cores]
+    assert sentences.all_of(found) == (
+        "unlike a/x in its number of parameters: 5 instead of 9",
+        network,
+        "its number of cores was changed in epoch 2: 1 instead of 2",
     )
-    assert found == ("unlike a/x in its number of parameters: 5 instead of 9", network, "its own")
-    rate = "unlike a/x in its optimizer: learning_rate 0.1 instead of 0.2"
-    assert fingerprints.ends_of_sentences([*found, rate]) == (f"is {network}, so it is not compared", f"is {rate}")
-    assert (
-        fingerprints.ends_of_sentences([network, "unlike a/x in its optimizer: epsilon 1e-08 instead of 1e-07"]) == ()
+    own, other = ({"learning_rate": rate, "epsilon": 1e-7} for rate in (0.1, 0.2))
+    rate = Finding(kind="aspect", aspect="optimizer", reference="a/x", own=own, other=other)
+    assert sentences.ends([*found, rate]) == (
+        f"is {network}, so it is not compared",
+        "is unlike a/x in its optimizer: learning_rate 0.1 instead of 0.2",
     )
+    epsilon = replace(rate, other={**own, "epsilon": 1e-8})
+    assert sentences.ends([model, epsilon]) == ()

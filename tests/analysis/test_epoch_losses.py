@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from fake_runs import cell, measured, replace
+from fake_runs import cell, in_words, measured, replace
 
+from kbench import sentences
 from kbench.analysis import fingerprints
 from kbench.backend_keys import explanations
 from kbench.epochs import Epoch
@@ -42,7 +43,7 @@ def one(name: str, loss: float | None, draws: list[str] | None, samples: int = 1
 
 
 def said(*cells: Measured) -> dict[str, tuple[str, ...]]:
-    return {key.split("__")[1]: text for key, text in fingerprints.differences(cells).items()}
+    return {key.split("__")[1]: text for key, text in in_words(fingerprints.differences(cells)).items()}
 
 
 @pytest.mark.parametrize(
@@ -101,7 +102,7 @@ def test_a_loss_that_others_clip_is_explained_while_it_is_as_high_as_at_first(
     facts = msgspec.structs.replace(cells[2].facts, explained=explanations([CLIPPED]))
     cells[2] = replace(cells[2], facts=facts)
     assert bool(said(*cells)) == differs
-    notes = fingerprints.noted(cells)[2].facts.notes
+    notes = sentences.all_of(fingerprints.noted(cells)[2].findings)
     known = ("its loss of epoch 1 differs from that of keras9/a, as is known: It does not clip.",)
     assert notes == (() if differs else known)
 
@@ -199,7 +200,7 @@ def test_averages_that_are_known_to_differ_explain_another_validation_and_no_oth
         ]
 
     assert said(*beside(1.0, 0.5)) == {}
-    assert fingerprints.noted(beside(1.0, 0.5))[1].facts.notes[-1] == (
+    assert sentences.sentence(fingerprints.noted(beside(1.0, 0.5))[1].findings[-1]) == (
         "its validation loss of epoch 1 differs from that of keras9/a, as is known: They follow sooner."
     )
     assert "the loss of epoch 2" in said(*beside(1.0, 0.9))["keras9-b"][0]

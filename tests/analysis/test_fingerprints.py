@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_runs import cell, fake_run, measured, write_events
+from fake_runs import cell, fake_run, in_words, measured, write_events
 
 from kbench import store
 from kbench.analysis import fingerprints
 from kbench.analysis.summaries import summarise
+from kbench.sentences import sentence
 from kbench.tables import text
 from kbench.values import OK, Measured, Outcome
 
@@ -40,7 +41,7 @@ def one(backend: str, repeat: int = 1, **facts: Any) -> Measured:
 
 
 def said(*cells: Measured) -> list[str]:
-    return [sentence for sentences in fingerprints.differences(cells).values() for sentence in sentences]
+    return [text for found in in_words(fingerprints.differences(cells)).values() for text in found]
 
 
 def test_cells_that_were_measured_alike_do_not_differ() -> None:
@@ -144,7 +145,7 @@ def test_models_without_layers_are_compared_with_each_other() -> None:
     ],
 )
 def test_whatever_has_to_be_equal_is_compared(change: dict[str, Any], sentence: str) -> None:
-    told = fingerprints.differences([one("a/x"), one("a/y"), one("b/z", **change)])
+    told = in_words(fingerprints.differences([one("a/x"), one("a/y"), one("b/z", **change)]))
     assert told == {one("b/z").cell.id: (sentence,)}
 
 
@@ -179,12 +180,13 @@ def test_of_batches_from_a_file_the_samples_are_told_apart_from_their_order() ->
 
 
 def test_another_number_of_samples_of_a_programs_fit_is_no_equal_work_and_that_of_validation_a_remark() -> None:
-    (sentence,) = said(one("a/x", samples=96), one("b/z", samples=100))
-    assert sentence == "unlike a/x in its number of samples: 100 instead of 96"
-    assert fingerprints.of_size(sentence) and fingerprints.of_training(sentence)
-    (sentence,) = said(one("a/x", validation_samples=0), one("b/z", validation_samples=64))
-    assert sentence == "unlike a/x in its number of validation samples: 64 instead of 0"
-    assert not fingerprints.of_size(sentence) and not fingerprints.of_training(sentence)
+    ((found,),) = fingerprints.differences([one("a/x", samples=96), one("b/z", samples=100)]).values()
+    assert sentence(found) == "unlike a/x in its number of samples: 100 instead of 96"
+    assert found.of_size and found.of_training
+    validated = [one("a/x", validation_samples=0), one("b/z", validation_samples=64)]
+    ((found,),) = fingerprints.differences(validated).values()
+    assert sentence(found) == "unlike a/x in its number of validation samples: 64 instead of 0"
+    assert not found.of_size and not found.of_training
 
 
 def test_of_another_loss_with_the_same_outputs_the_cause_is_said() -> None:
@@ -279,7 +281,8 @@ def paced(backend: str, share: float, device: str = "cpu") -> Measured:
 
 
 def waiting(*cells: Measured) -> list[str]:
-    return [note for one in fingerprints.noted(cells) for note in one.facts.notes if "waited" in note]
+    found = [one for each in fingerprints.noted(cells) for one in each.findings]
+    return [sentence(one) for one in found if one.kind == "waiting"]
 
 
 def test_a_process_that_waits_while_others_compute_has_a_note() -> None:

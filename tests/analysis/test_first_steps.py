@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from fake_runs import cell, measured
+from fake_runs import cell, in_words, measured
 
 from kbench.analysis import fingerprints, first_steps
+from kbench.sentences import all_of
 from kbench.values import Measured
 
 KERNEL: dict[str, Any] = {
@@ -31,7 +32,7 @@ def one(
 
 
 def said(*cells: Measured) -> list[str]:
-    return [sentence for sentences in fingerprints.differences(cells).values() for sentence in sentences]
+    return [text for found in in_words(fingerprints.differences(cells)).values() for text in found]
 
 
 def test_steps_that_agree_as_far_as_rounding_goes_do_not_differ() -> None:
@@ -309,7 +310,7 @@ def test_two_that_both_follow_formulas_agree() -> None:
 
 
 def notes(*cells: Measured) -> dict[str, Any]:
-    return {one.cell.backend: [*one.facts.notes] for one in fingerprints.noted(cells) if one.facts.notes}
+    return {one.cell.backend: [*all_of(one.findings)] for one in fingerprints.noted(cells) if one.findings}
 
 
 @pytest.mark.parametrize(
@@ -336,7 +337,7 @@ def test_a_precision_that_nobody_asked_for_differs() -> None:
 def test_old_runs_and_broken_guests_have_no_step_to_compare() -> None:
     for step in (None, {}, "text", {"changes": [{"class": "Dense"}]}):
         odd = one("b", facts={"first_step": step})
-        assert first_steps.compare(one("a"), odd) == ("", ())
+        assert first_steps.compare(one("a"), odd) == (None, ())
         assert said(one("a"), odd) == [] and notes(one("a"), odd) == {}
 
 

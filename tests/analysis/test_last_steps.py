@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fake_runs import cell, measured
+from fake_runs import cell, in_words, measured
 
 from kbench.analysis import fingerprints
 from kbench.values import Measured
@@ -24,7 +24,7 @@ def one(name: str, again: dict[str, Any] | None = AGAIN, first: dict[str, Any] =
 
 
 def said(*cells: Measured) -> dict[str, tuple[str, ...]]:
-    return {key.split("__")[1]: text for key, text in fingerprints.differences(cells).items()}
+    return {key.split("__")[1]: text for key, text in in_words(fingerprints.differences(cells)).items()}
 
 
 def changed(**values: Any) -> dict[str, Any]:

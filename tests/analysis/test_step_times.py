@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import pytest
 from fake_runs import cell, measured
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from kbench.analysis import step_times
 from kbench.analysis.summaries import summarise
 from kbench.epochs import Epoch
+from kbench.sentences import sentence
 from kbench.summary import Summary
 
 NOISE = [1.0, 1.4, 0.7, 1.1, 0.8, 1.3, 0.9, 1.2, 0.75, 1.25]
@@ -39,6 +41,11 @@ def test_a_step_is_timed_by_the_median_and_95_percent_of_all_steady_ones() -> No
     assert step_times.median_of([]) is step_times.p95_seconds(untimed) is None
 
 
+def said(repeats: Sequence[Sequence[Epoch]], asked: int) -> str:
+    found = step_times.still_changing(repeats, asked)
+    return "" if found is None else sentence(found)
+
+
 @pytest.mark.parametrize(
     ("paces", "words"),
     [
@@ -47,11 +54,9 @@ def test_a_step_is_timed_by_the_median_and_95_percent_of_all_steady_ones() -> No
     ],
 )
 def test_epochs_that_go_on_changing_are_told_of_with_what_to_do(paces: list[float], words: str) -> None:
-    said = step_times.still_changing([epochs(*paces)], 11)
-    assert words in said and "--epochs 22" in said
-    assert words in step_times.still_changing([[Epoch(2, pace, 64) for pace in paces]], 11), (
-        "without steps, by the epochs"
-    )
+    told = said([epochs(*paces)], 11)
+    assert words in told and "--epochs 22" in told
+    assert words in said([[Epoch(2, pace, 64) for pace in paces]], 11), "without steps, by the epochs"
 
 
 @pytest.mark.parametrize(
@@ -70,12 +75,12 @@ def test_epochs_that_go_on_changing_are_told_of_with_what_to_do(paces: list[floa
     ],
 )
 def test_few_epochs_small_changes_and_noise_are_not_spoken_of(paces: list[float]) -> None:
-    assert step_times.still_changing([epochs(*paces)], len(paces) + 1) == ""
+    assert said([epochs(*paces)], len(paces) + 1) == ""
 
 
 def test_repeats_count_together_so_that_few_epochs_of_each_are_enough() -> None:
-    assert step_times.still_changing([epochs(1.5, 1.0)] * 4, 3) == ""
-    assert "1.50 times faster" in step_times.still_changing([epochs(1.5, 1.0)] * 5, 3)
+    assert said([epochs(1.5, 1.0)] * 4, 3) == ""
+    assert "1.50 times faster" in said([epochs(1.5, 1.0)] * 5, 3)
 
 
 def test_the_latency_of_single_samples_is_of_inference_with_a_batch_of_one_alone() -> None:

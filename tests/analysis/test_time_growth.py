@@ -8,6 +8,7 @@ import pytest
 from fake_runs import cell, measured
 
 from kbench.analysis import time_growth
+from kbench.sentences import sentence
 from kbench.values import Measured
 
 
@@ -21,7 +22,7 @@ def test_calls_that_grow_all_along_are_found() -> None:
     found = time_growth.of_row([one, one])
     assert found is not None and found.count == 11
     assert found.first == pytest.approx(0.2, abs=0.02) and found.last == pytest.approx(0.56, abs=0.02)
-    assert time_growth.sentence(found, "call").startswith("each call takes longer: 0.2")
+    assert sentence(time_growth.finding(found, "call")).startswith("each call takes longer: 0.2")
     assert not time_growth.is_flat([one])
 
 

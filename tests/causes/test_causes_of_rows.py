@@ -247,10 +247,12 @@ def test_a_step_that_was_slower_while_its_parts_were_timed_is_not_explained(tmp_
 def test_a_known_cause_is_told_of_its_own_backend_alone() -> None:
     cause = "as it ships, Adam begins with step 2"
 
-    def row(backend: str, *notes: str) -> Agreement:
-        return Agreement("train.py", backend, "channels_last", "cpu", agreement.EXPLAINED, "", "", {}, None, notes)
+    def row(backend: str, note: str, *others: str) -> Agreement:
+        explained = agreement.EXPLAINED, "", "", {}, None, (note,), frozenset(others)
+        return Agreement("train.py", backend, "channels_last", "cpu", *explained)
 
-    told = of_rows.same([row("keras2/tensorflow", cause), row("keras2/theano", f"keras2/tensorflow: {cause}")], "see")
+    first = "keras2/tensorflow"
+    told = of_rows.same([row(first, cause), row("keras2/theano", f"{first}: {cause}", first)], "see")
     assert told == [
         f"train.py on keras2/tensorflow differs for known reasons: {cause}.",
         "`see` shows where backends differ.",

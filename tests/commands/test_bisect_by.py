@@ -11,6 +11,7 @@ from fake_runs import summary
 from kbench.analysis import bisection
 from kbench.analysis.ratios import verdict
 from kbench.commands.bisect import Probe, compared, is_as_bad
+from kbench.findings import Finding
 from kbench.values import Interval
 
 GOOD: dict[str, Any] = {"final_loss": 0.5, "peak_memory_mib": 400.0}
@@ -115,6 +116,7 @@ def test_a_time_that_could_not_be_compared_is_good_beside_a_far_worse_one() -> N
 
 
 def test_a_release_that_does_other_work_is_not_called_disturbed() -> None:
-    row = summary(**GOOD, differs=("unlike a/x in the loss of epoch 2: 1.10 instead of 0.814",))
+    loss = Finding(kind="epoch", aspect="loss", reference="a/x", own=1.1, other=0.814, about={"epoch": 2})
+    row = summary(**GOOD, findings=(loss,))
     found = compared(row, summary(**GOOD), "time", "2", "run")
     assert found.failed.startswith("it does other work (unlike a/x in the loss of epoch 2: ") and not found.again

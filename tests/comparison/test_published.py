@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from fake_bench import call
-from fake_runs import cell, fake_run, summary
+from fake_runs import UNLIKE, cell, fake_run, summary
 
 from kbench.comparison import published
 from kbench.comparison.published import Figure
@@ -154,7 +154,7 @@ def test_what_is_no_time_and_rows_without_one_are_left_out() -> None:
     without_epochs = replace(FIGURE, epochs=None)
     timed = summary(seconds_per_1000_samples=1.0)
     assert published.beside_figures([timed], [accuracy, of_hours, without_epochs]) == []
-    for bad in (summary(), replace(timed, status=FAILED), replace(timed, differs=("unlike",))):
+    for bad in (summary(), replace(timed, status=FAILED), replace(timed, findings=UNLIKE)):
         assert published.beside_figures([bad], [FIGURE]) == []
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from fake_bench import Said, call
-from fake_runs import COLORS, PROVENANCE, cell, fake_run, replace, summary
+from fake_runs import COLORS, PROVENANCE, UNLIKE, cell, fake_run, replace, summary
 
 from kbench import axes
 from kbench.axes import BATCH_SIZE, SAMPLES, THREADS
@@ -108,7 +108,7 @@ def test_examples_of_one_run_and_rows_that_failed_have_no_line() -> None:
 
 def test_a_row_that_was_not_measured_like_the_others_is_left_out_and_named() -> None:
     sides = [
-        side([row(), row("keras3/torch", 9.0, differs=("so",) if threads == 2 else ())], threads)
+        side([row(), row("keras3/torch", 9.0, findings=UNLIKE if threads == 2 else ())], threads)
         for threads in (1, 2)
     ]
     found = only(sides)

@@ -35,6 +35,7 @@ def test_deleting_and_rebuilding_gives_the_same_bytes(tmp_path: Path, monkeypatc
     assert {str(path.relative_to(run)) for path in written} == {
         "summary.csv",
         "epochs.csv",
+        "findings.json",
         "summary.md",
         "summary.tex",
         "report.html",
@@ -97,12 +98,8 @@ def test_an_example_named_like_markup_stays_text(tmp_path: Path) -> None:
 
 def test_a_run_in_which_nothing_was_measured_still_has_its_tables(tmp_path: Path) -> None:
     run = fake_run(tmp_path, [(cell(), 1.0, Outcome(FAILED, "boom"))])
-    pages = {"summary.md", "summary.tex", "report.html"}
-    assert {path.name for path in one_run.rebuild(Explained(store.read(run)))} == {
-        "summary.csv",
-        "epochs.csv",
-        *pages,
-    }
+    files = {"summary.csv", "epochs.csv", "findings.json", "summary.md", "summary.tex", "report.html"}
+    assert {path.name for path in one_run.rebuild(Explained(store.read(run)))} == files
     assert "No backend has a steady epoch to compare. Rows: 1 failed." in (run / "summary.md").read_text()
 
 

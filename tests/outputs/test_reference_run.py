@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+import json
 import re
 import shutil
 from dataclasses import replace
@@ -94,7 +95,7 @@ def test_what_its_first_steps_do_otherwise_is_declared() -> None:
     ]
     for one, other in itertools.combinations(of_today, 2):
         if (one.cell.example, one.cell.repeat) == (other.cell.example, other.cell.repeat):
-            assert first_steps.compare(one, other)[0] == "", (one.cell.id, other.cell.id)
+            assert first_steps.compare(one, other)[0] is None, (one.cell.id, other.cell.id)
 
 
 def test_each_keras_row_has_one_without_keras_and_what_keras_costs(without_keras: list[Summary]) -> None:
@@ -111,11 +112,13 @@ def test_each_keras_row_has_one_without_keras_and_what_keras_costs(without_keras
 def test_its_tables_follow_from_its_raw_measurements(reference: Path, tmp_path: Path) -> None:
     copy = tmp_path / reference.name
     shutil.copytree(reference, copy)
-    for name in ("summary.csv", "epochs.csv", "summary.md"):
+    for name in ("summary.csv", "epochs.csv", "findings.json", "summary.md"):
         (copy / name).unlink()
     one_run.rebuild(Explained(store.read(copy)))
     for name in ("summary.md", "epochs.csv"):
         assert (copy / name).read_bytes() == (reference / name).read_bytes()
+    kept, made = (json.loads((run / "findings.json").read_text("utf-8"))["findings"] for run in (reference, copy))
+    assert [one["sentence"] for one in made] == [one["sentence"] for one in kept]
     header, *lines = csv.reader((reference / "summary.csv").open(newline=""))
     rebuilt, *others = csv.reader((copy / "summary.csv").open(newline=""))
     assert rebuilt[: len(header)] == header, "new columns are appended"

@@ -309,6 +309,7 @@ def test_what_tells_most_backends_from_one_explains_the_one() -> None:
 
     assert [row.verdict for row in found(0.05)] == ["same", "same", "explained", "explained"]
     assert found(0.05)[2].notes[0] == "keras9/b: known"
+    assert [row.by_others for row in found(0.05)] == [set(), set(), {"keras9/b"}, {"keras9/b"}]
     assert [row.verdict for row in found(0.05, unlike=("keras7",))][2:] == ["differs"] * 2
     assert [row.verdict for row in found(0.05, bound=0.01)][2:] == ["differs"] * 2
     assert [row.verdict for row in found(0.05, fault=True)][2:] == ["differs"] * 2

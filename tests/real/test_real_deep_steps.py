@@ -10,6 +10,7 @@ from probing import CLASSES, SAMPLES, Job, data, probe
 from real_runs import CHECKOUT
 
 from kbench.analysis import first_steps
+from kbench.sentences import sentence
 
 pytestmark = [pytest.mark.timeout(1800), pytest.mark.thorough]
 
@@ -67,6 +68,7 @@ def test_a_wrong_setting_of_a_deep_network_is_seen_in_its_first_step(tmp_path: P
         jobs[name] = Job(file, arrays)
     on_torch = probe(tmp_path / "torch", "keras3/torch", jobs, "channels_last")
     right = probe(tmp_path / "jax", "keras3/jax", {"right": jobs["right"]}, "channels_last")["right"]
-    assert first_steps.compare(on_torch["right"], right) == ("", ())
+    assert first_steps.compare(on_torch["right"], right) == (None, ())
     found = {name: first_steps.compare(on_torch[name], right)[0] for name in MISTAKES}
-    assert {name: said for name, said in found.items() if MISTAKES[name][1] not in said} == {}, found
+    texts = {name: "" if one is None else sentence(one) for name, one in found.items()}
+    assert {name: said for name, said in texts.items() if MISTAKES[name][1] not in said} == {}, texts

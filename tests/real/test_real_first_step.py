@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from fake_runs import in_words
 from probing import Job, as_of, probe, vectors
 
 from kbench.analysis import fingerprints
@@ -269,7 +270,7 @@ def cheats_are_named(found: dict[str, Measured], backend: str) -> None:
     wrong = {}
     for name, (_, sentence) in cheats_on(backend).items():
         cheat = as_of(found[f"{name}!"], example=name, backend=f"{backend}!")
-        said = fingerprints.differences([found[name], cheat]).get(cheat.cell.id, ())
+        said = in_words(fingerprints.differences([found[name], cheat])).get(cheat.cell.id, ())
         if not said or not all(one.startswith(f"unlike {backend} in {sentence}") for one in said):
             wrong[name] = said
     assert wrong == {}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fake_runs import in_words
 from probing import CLASSES, SAMPLES, Job, as_of, data, probe
 
 from kbench.analysis import fingerprints
@@ -115,9 +116,9 @@ def check(folder: Path, backend: str, jobs: dict[str, str], arrays: dict[str, An
         honest = [right[name], found[name]]
         assert [one.facts.first_step and one.facts.first_step.unchecked for one in honest] == [None, None]
         assert fingerprints.differences(honest) == {}
-        assert [one.facts.notes for one in fingerprints.noted(honest)] == [one.facts.notes for one in honest]
+        assert [one.findings for one in fingerprints.noted(honest)] == [(), ()]
         cheat = as_of(found[name + "!"], example=name)
-        (sentence,) = fingerprints.differences([right[name], cheat])[cheat.cell.id]
+        (sentence,) = in_words(fingerprints.differences([right[name], cheat]))[cheat.cell.id]
         assert sentence.startswith(f"unlike keras3/torch in the first optimizer step: {named}"), sentence
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fake_bench import Bench
-from fake_runs import cell, fake_run, measured, summary
+from fake_runs import UNLIKE, cell, fake_run, measured, summary
 
 from kbench import store
 from kbench.analysis.summaries import summarise
@@ -122,7 +122,7 @@ def test_a_loss_far_from_all_others_is_named_where_the_accuracies_agree() -> Non
 
 def test_what_cannot_be_compared_is_not_said_to_learn_alike() -> None:
     assert learning_text.learning([learnt("keras2/cntk", 0.9), learnt("keras3/jax", 0.1)]) == ("", [])
-    rows = [learnt("keras2/cntk", 0.9), learnt("keras3/jax", 0.9), learnt("keras3/torch", 0.1, differs=("so",))]
+    rows = [learnt("keras2/cntk", 0.9), learnt("keras3/jax", 0.9), learnt("keras3/torch", 0.1, findings=UNLIKE)]
     assert learning_text.learning(rows) == ("", [])
     assert learning_text.learning([summary(name, task="infer", final_val_accuracy=None) for name in "abc"]) == (
         "",

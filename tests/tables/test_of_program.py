@@ -9,6 +9,7 @@ import pytest
 from fake_runs import replace, summary
 
 from kbench.epochs import LikeLine
+from kbench.findings import Finding
 from kbench.summary import TO_DEFAULT, Ratio, Summary
 from kbench.tables import of_program, otherwise, text
 from kbench.values import CALL, EPOCH, FAILED, NO_DIFFERENCE, OK, RUN, SLOWER, TIMEOUT, Interval
@@ -143,15 +144,17 @@ def test_calls_that_compile_again_are_told() -> None:
 
 def test_how_a_line_trains_otherwise_comes_before_all_tables() -> None:
     rate = "is unlike a/x in its optimizer: learning_rate 0.03 instead of 0.001"
+    own, usual = {"learning_rate": 0.03}, {"learning_rate": 0.001}
+    of_rate = Finding(kind="aspect", aspect="optimizer", reference="a/x", own=own, other=usual)
     other, fit = "train.py: fit, line 15", {"task": "train", "unit": EPOCH}
     rows = [
         line("a/x", **fit),
-        line("a/y", trains=(rate, "trains nothing"), **fit),
+        line("a/y", findings=(of_rate, Finding(kind="no training")), **fit),
         line("a/x", other, **fit),
         line("a/y", other, **fit),
     ]
-    assert otherwise.sentences([*rows[:3], replace(rows[3], trains=(rate,))]) == [
+    assert otherwise.sentences([*rows[:3], replace(rows[3], findings=(of_rate,))]) == [
         f"On a/y, fit, line 9 (and fit, line 15) {rate}.",
-        "On a/y, fit, line 9 trains nothing.",
+        "On a/y, fit, line 9 trains nothing: none of the model's weights changed.",
     ]
     assert text.text(rows).startswith(f"On a/y, fit, line 9 {rate}.")

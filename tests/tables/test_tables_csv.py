@@ -9,7 +9,7 @@ import math
 
 import pandas as pd
 import pytest
-from fake_runs import cell, measured, replace, summary
+from fake_runs import cell, measured, notes, replace, summary
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -121,7 +121,9 @@ def test_epochs_of_failed_cells_are_kept() -> None:
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20"])
 def test_no_text_becomes_a_formula(start: str) -> None:
     evil = f'{start}HYPERLINK("x","y")'
-    (row,) = read(summary_csv([summary(evil, evil, reason=evil, keras_version=evil, notes=(evil,), form=evil)]))
+    (row,) = read(
+        summary_csv([summary(evil, evil, reason=evil, keras_version=evil, findings=notes(evil), form=evil)])
+    )
     for column in ("example", "backend", "reason", "keras_version", "notes", "form"):
         assert row[column].startswith("'"), column
     (row,) = read(epochs_csv([measured(cell(evil), -1.5)]))
@@ -145,7 +147,7 @@ def test_phases_and_the_time_of_1000_images_follow() -> None:
 
 
 def test_columns_do_not_depend_on_how_types_are_annotated(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = summary_csv([summary(notes=("a", "b"), phases={"import": 1.5})])
+    expected = summary_csv([summary(findings=notes("a", "b"), phases={"import": 1.5})])
     for one in dataclasses.fields(Summary):
         monkeypatch.setattr(one, "type", object)
-    assert summary_csv([summary(notes=("a", "b"), phases={"import": 1.5})]) == expected
+    assert summary_csv([summary(findings=notes("a", "b"), phases={"import": 1.5})]) == expected

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from fake_runs import replace, summary
 
+from kbench.findings import Finding
 from kbench.tables.entries import ends, with_half
 from kbench.tables.markdown import markdown
 from kbench.tables.text import text
@@ -30,8 +31,10 @@ def test_a_time_has_its_half_interval_or_both_ends_or_nothing(low: float, high: 
 
 
 def test_a_row_has_its_chief_note_on_the_terminal_and_all_in_the_page() -> None:
-    known = "its first step differs from that of keras2/cntk, as is known: ties."
-    row = replace(SURE, notes=(known, "not steady: its steps became 1.3 times faster", "process 2 hardly counts"))
+    known = Finding(kind="first step", reference="keras2/cntk", explanation="ties.")
+    changing = Finding(kind="not steady", own=0.75, about={"by call": False, "epochs": 3})
+    odd = Finding(kind="odd process", own=2.0, about={"repeat": 2, "number": 0})
+    row = replace(SURE, findings=(known, changing, odd))
     shown = text([row])
     assert "[1] not steady" in shown and "as is known" not in shown and "hardly" not in shown
     assert all(note in markdown([row]) for note in ("as is known", "not steady", "hardly counts"))

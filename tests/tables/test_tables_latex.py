@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from fake_runs import cell, measured, summary
+from fake_runs import cell, measured, notes, summary
 
 from kbench.analysis.summaries import summarise
 from kbench.tables.latex import escape, latex
@@ -35,7 +35,7 @@ def test_a_table_has_rules_caption_label_notes_and_a_cell_for_each_column() -> N
     "hostile", [r"\input{/etc/passwd}", "100%", "a_b^c~d", "$x$ & {y} # <z> | \\", 'a"b', "é ± …"]
 )
 def test_names_stay_text(hostile: str) -> None:
-    text = latex([replace(summary(hostile), example=hostile, notes=(hostile,))])
+    text = latex([replace(summary(hostile), example=hostile, findings=notes(hostile))])
     assert r"\input" not in text
     body = re.sub(r"\\text\w+\{\}|\\ldots\{\}|\\\(\\pm\\\)|\\[&%$#_{}]", "", "\n".join(text.splitlines()[1:]))
     assert not re.search(r"[%$#_^~<>|\"±…]", body), body

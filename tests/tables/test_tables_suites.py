@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from fake_runs import summary
+from fake_runs import UNLIKE, summary
 
 from kbench.comparison.published import Figure
 from kbench.selection.suites import Layout, OtherNetwork, Settings, Suite
@@ -151,7 +151,7 @@ def test_training_and_inference_of_an_example_have_tables_of_their_own() -> None
 
 
 def test_what_did_not_end_ok_shows_its_status_and_a_table_of_one_column_is_left_out() -> None:
-    rows = [row("keras3/jax", status="failed", reason="it fell"), row("keras3/torch", differs=("other layers",))]
+    rows = [row("keras3/jax", status="failed", reason="it fell"), row("keras3/torch", findings=UNLIKE)]
     (found,) = suites.tables(suite(layout()), rows, [figure(threads=2)])
     assert [one[2] for one in found.rows[:2]] == ["failed", "differs"]
     one, both = layout("batch_size", "samples/s"), suite(layout("batch_size", "samples/s"), layout())

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from fake_runs import replace, summary
+from fake_runs import notes, replace, summary
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbench.analysis import call_outputs
-from kbench.epochs import Otherwise
+from kbench.findings import Finding
 from kbench.summary import Summary
 from kbench.tables.answers import headline
 from kbench.tables.content import table
@@ -243,8 +242,8 @@ def test_a_subset_is_called_one_and_the_whole_is_not() -> None:
 
 def test_reasons_and_notes_are_footnotes_and_said_once() -> None:
     rows = [
-        replace(FAST, notes=("a partial batch was left out",)),
-        replace(SLOW, notes=("a partial batch was left out",)),
+        replace(FAST, findings=notes("a partial batch was left out")),
+        replace(SLOW, findings=notes("a partial batch was left out")),
         BROKEN,
     ]
     found = table(rows)
@@ -370,16 +369,19 @@ def test_a_variant_has_its_ratio_to_its_backend_as_it_is() -> None:
 
 
 def test_what_predicts_otherwise_stands_first_and_once_for_all_lines() -> None:
-    def row(line: str, by: str, backend: str = "keras2/theano") -> Summary:
-        wrong = Otherwise("the same weights predict otherwise", "keras2/tensorflow", by, "its kernels are flipped")
-        notes = (call_outputs.sentence(backend, wrong),)
-        return summary(backend, f"train.py: {line}", unit="call", otherwise=wrong, notes=notes)
+    about = {"backend": "keras2/theano", "does": "same weights", "score": "accuracy"}
+    scores = Finding(kind="call", aspect="scores", reference="keras2/tensorflow", own=0.09, other=0.941, about=about)
+    scores = replace(scores, explanation="its kernels are flipped")
+    outputs = replace(scores, aspect="numbers", own=1.0, about={**about, "relative": True, "allowed": 1e-4})
+
+    def row(line: str, wrong: Finding) -> Summary:
+        return summary("keras2/theano", f"train.py: {line}", unit="call", findings=(wrong,))
 
     right = summary("keras2/tensorflow", "train.py: predict, line 8", unit="call")
     rows = [
-        row("predict, line 8", "outputs off by up to 1"),
+        row("predict, line 8", outputs),
         right,
-        row("evaluate, line 9", "accuracy 0.09 instead of 0.941"),
+        row("evaluate, line 9", scores),
     ]
     first, *_ = text(rows, 400).split("\n\n")
     assert first == (
