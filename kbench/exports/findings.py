@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from kbench import axes
 from kbench.findings import Finding
 from kbench.sentences import sentence
 from kbench.summary import Summary
@@ -36,6 +37,7 @@ def _each_once(several: Iterable[Finding]) -> list[Finding]:
 
 
 def _record(row: Summary, one: Finding) -> dict[str, Any]:
-    of_row: dict[str, Any] = {name: getattr(row, name) for name in (*_OF_ROW, "axes")}
+    of_row: dict[str, Any] = {name: getattr(row, name) for name in _OF_ROW}
+    others = dict(row.key.named.without([*_OF_ROW, *axes.of_backends()]).values)
     made = {"differs": row.is_apart_by(one), "sentence": sentence(one)}
-    return {name: {**vars(one), **of_row, **made}[name] for name in COLUMNS}
+    return {name: {**vars(one), **of_row, "axes": others, **made}[name] for name in COLUMNS}
