@@ -222,8 +222,11 @@ def of_cells() -> list[Axis]:
 
 
 def complete(values: Mapping[str, Value]) -> dict[str, Value]:
-    """A cell's values on all axes, with defaults, in order. Raises KeyError if one without a default is missing."""
+    """A cell's values on all axes, with defaults, in order. Raises ValueError if one is missing or wrong."""
     given = {axis.name: axis.default for axis in of_cells() if axis.default is not None} | {**values}
+    for axis in of_cells():
+        if not isinstance(given.get(axis.name), int if axis.number else str):
+            raise ValueError(f"no value for {axis.title}")
     return {axis.name: given.pop(axis.name) for axis in of_cells()} | given
 
 

@@ -82,7 +82,9 @@ class Explanation:
     unlike: Texts = ()  # only from these backends or generations; empty for all
     untrained: bool = False  # only where a weight that is not trained, such as a moving average, deviates most
     as_shipped: bool = False  # only if kbench leaves the backend as it ships
-    setting: Text = ""  # only of models a layer of which is set to this, such as "hard_sigmoid"
+    # only of models a layer of which is set to this, such as "hard_sigmoid", has it on, such as "stateful", or has
+    # "uneven padding": padding "same" with strides or a window of even size
+    setting: Text = ""
     repeated: bool = False  # in a step on trial, only where an input uses a row of an embedding more than once
     # In a step on trial, only of moving averages that follow this formula: see kbench/analysis/averages.py.
     formula: Formula | None = None

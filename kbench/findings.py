@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from kbench.axes import Point
@@ -67,6 +67,10 @@ class Finding:
     other: Any = None
     about: Mapping[str, Any] = field(default_factory=dict)  # where it is: epoch, layer, ...; and what belongs to it
     explanation: str = ""  # a declared reason; a difference that has one is known
+
+    def perhaps(self, reason: str) -> Finding:
+        """It with a declared difference that may be its cause, though it is further off than that; empty: none is."""
+        return replace(self, about={**self.about, "perhaps": reason}) if reason else self
 
     @property
     def differs(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
 from typing import Any
 
@@ -11,6 +11,7 @@ import msgspec
 
 from kbench.backend_keys import Explanation, explanations
 from kbench.epochs import Count, Mib, Seconds
+from kbench.layer_words import words
 from kbench.parts_of_steps import Busy, Fallback, PartOfStep, fallbacks
 
 Shape = tuple[int, ...]
@@ -362,8 +363,8 @@ class Facts(msgspec.Struct, frozen=True, dict=True):  # which keeps what is aske
 
     @cached_property
     def layer_words(self) -> set[str]:
-        """All texts in the description of its layers: their classes, and what they are set to."""
-        return {text for layer in self.layers or () for text in (layer.class_name, *_texts(layer.settings))}
+        """The words that describe its layers."""
+        return words((layer.class_name, layer.settings) for layer in self.layers or ())
 
 
 _TYPES = {one.name: one.type for one in msgspec.structs.fields(Facts)}
@@ -390,10 +391,3 @@ def first_known(several: Iterable[Facts]) -> Facts:
             if name not in found and (value := getattr(one, name)) not in (None, "", (), {}, []):
                 found[name] = value
     return Facts(**found)
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _texts(one)

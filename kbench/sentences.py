@@ -17,7 +17,8 @@ _HASHED = ("initial weights", "data", *OF_SAMPLES[1:])  # a sentence can only sa
 
 def sentence(found: Finding) -> str:
     """It in words, as a note has them: without a capital, and mostly without a full stop."""
-    return KINDS[found.kind](found)
+    perhaps = found.about.get("perhaps")
+    return KINDS[found.kind](found) + (f". A known difference may be why: {perhaps.rstrip('.')}" if perhaps else "")
 
 
 def all_of(several: Iterable[Finding]) -> tuple[str, ...]:

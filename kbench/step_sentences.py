@@ -17,8 +17,6 @@ def first_step(found: Finding) -> str:
     text = f"unlike {found.reference} in {_of_step(found)}"
     if "outputs agree" in found.about:
         text += "; outputs agree, so the cause is the loss or a layer's training mode"
-        perhaps = found.about["perhaps"]
-        text += f". A known difference may be why: {perhaps.rstrip('.')}" if perhaps else ""
     return text
 
 

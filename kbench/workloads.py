@@ -60,6 +60,7 @@ _OF_TASK = {
     "infer": Workload("pass", "passes", "predicts", "predict", per_samples=True),
     SCRIPT: Workload("epoch", "epochs", "runs", of_program=True),  # while it runs
 }
+TASKS = tuple(_OF_TASK)
 _OF_UNIT = {
     EPOCH: Workload("epoch", "epochs", "is", of_program=True, of_line=True),
     CALL: Workload("call", "calls", "is", of_program=True, of_line=True, by_call=True),

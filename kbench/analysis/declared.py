@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kbench.backend_keys import Explanation
-from kbench.values import is_among
+from kbench.values import Measured, is_among
 
 
 class Model(Protocol):
@@ -49,6 +49,32 @@ def explains(
     """
     asked = concerns(known, what, against, layer, trained, carried, as_shipped)
     return asked and can_show(known, model, layer or "")
+
+
+def may_be_why(one: Measured, other: Measured, what: Collection[str], layer: str | None = None) -> str:
+    """What is declared of these quantities of one of them, and not of the other, though not by as much; else empty.
+
+    what, layer: as for `concerns`.
+    """
+    reasons = [
+        {
+            known.reason: None
+            for known in each.facts.explained
+            if explains(known, each.facts, what, beside.cell.backend, layer)
+            and not (known.repeated and without_repeats(each))
+        }
+        for each, beside in ((one, other), (other, one))
+    ]
+    return "; ".join(
+        reason.rstrip(".")
+        for reason in dict.fromkeys([*reasons[0], *reasons[1]])
+        if not all(reason in each for each in reasons)
+    )
+
+
+def without_repeats(one: Measured) -> bool:
+    """Whether no input used a row of an embedding more than once; of old runs that is not known."""
+    return one.facts.first_step is not None and one.facts.first_step.repeats == 0
 
 
 def concerns(

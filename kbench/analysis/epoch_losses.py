@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from statistics import median_low
 
 from kbench.analysis import first_steps
+from kbench.analysis.declared import may_be_why
 from kbench.epochs import Epoch
 from kbench.findings import Finding
 from kbench.values import Measured
@@ -118,7 +119,8 @@ def _difference(pair: _Pair, known: bool) -> Finding | None:
         why = _of_averages(pair)
     else:
         return None
-    return Finding(kind="epoch", aspect=aspect, own=own, other=other, about=about, explanation=why)
+    found = Finding(kind="epoch", aspect=aspect, own=own, other=other, about=about, explanation=why)
+    return found if why else found.perhaps(may_be_why(pair.one, pair.reference, ("rising loss", "1 step")))
 
 
 def _pairs(one: Measured, cells: Sequence[Measured]) -> Iterator[_Pair]:

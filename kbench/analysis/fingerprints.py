@@ -10,6 +10,7 @@ from dataclasses import replace
 import msgspec
 
 from kbench.analysis import epoch_losses, first_outputs, first_steps, flops, last_steps, trainings
+from kbench.analysis.declared import may_be_why
 from kbench.analysis.usual import majority
 from kbench.axes import ARGUMENTS, Point
 from kbench.findings import OF_SAMPLES, Finding, Kind
@@ -269,7 +270,12 @@ def _outputs(group: Sequence[Measured]) -> list[tuple[Measured, Finding]]:
         return []
     reference, expected = majority(probes, lambda one, other: first_outputs.same(other[1], one[1]))
     return [
-        (one, replace(first_outputs.finding(outputs, expected), reference=reference.cell.backend))
+        (
+            one,
+            replace(first_outputs.finding(outputs, expected), reference=reference.cell.backend).perhaps(
+                may_be_why(one, reference, ("outputs",))
+            ),
+        )
         for one, outputs in probes
         if not first_outputs.same(outputs, expected)
     ]
@@ -301,11 +307,13 @@ def _first_steps(group: Sequence[Measured]) -> list[tuple[Measured, Finding]]:
 
 
 def _nearer(how: Finding, one: Measured, other: Measured) -> Finding:
-    """With where the cause of another loss is, as far as the outputs show."""
-    if how.aspect != "loss" or first_outputs.of(one) is None or first_outputs.of(other) is None:
+    """With where the cause is, as far as the outputs and the backends' files tell."""
+    if how.aspect != "loss":
+        return how.perhaps(may_be_why(one, other, ("1 step",), how.about.get("layer")))
+    if first_outputs.of(one) is None or first_outputs.of(other) is None:
         return how
-    perhaps = first_steps.reason_of_larger_loss(one, other)
-    return replace(how, about={**how.about, "outputs agree": True, "perhaps": perhaps})
+    alike = replace(how, about={**how.about, "outputs agree": True})
+    return alike.perhaps(first_steps.reason_of_larger_loss(one, other))
 
 
 def _computed_alike(group: Sequence[Measured]) -> list[Measured]:

@@ -9,7 +9,7 @@ from statistics import median
 
 from kbench.analysis import averages
 from kbench.analysis.averages import Average
-from kbench.analysis.declared import explains
+from kbench.analysis.declared import explains, without_repeats
 from kbench.findings import Finding
 from kbench.reported import Change, Step
 from kbench.values import Measured
@@ -206,7 +206,8 @@ def _average(one: Change, sums: Sequence[float | None]) -> Average | None:
 
 def declared_reasons(one: Measured) -> frozenset[str]:
     """The reasons in its backend's file why training may change this model's weights otherwise."""
-    return frozenset(known.reason for known in one.facts.explained if explains(known, one.facts, ("1 step",), ""))
+    known = (each for each in one.facts.explained if not each.fault)
+    return frozenset(each.reason for each in known if explains(each, one.facts, ("1 step",), ""))
 
 
 def reason_of_larger_loss(one: Measured, other: Measured) -> str:
@@ -229,7 +230,7 @@ def declared(part: Part, one: Measured, other: Measured) -> str:
         bound = bounds.get(part.what, known.bound_of_change)
         if (
             explains(known, one.facts, (part.what,), other.cell.backend, part.layer, part.trained)
-            and not (known.repeated and _without_repeats(one))
+            and not (known.repeated and without_repeats(one))
             and (of_batches <= averages.EXACT if known.formula else min(share, of_batches) <= bound)
         ):
             return known.reason
@@ -244,8 +245,3 @@ def _averages_apart(part: Part, one: Measured, other: Measured) -> float:
         for each in (one, other)
     )
     return averages.apart(own, right, formulas, others) if own and right and formulas | others else math.inf
-
-
-def _without_repeats(one: Measured) -> bool:
-    """Whether no input used a row of an embedding more than once; of old runs that is not known."""
-    return one.facts.first_step is not None and one.facts.first_step.repeats == 0

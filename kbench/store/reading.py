@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from kbench import axes
+from kbench import axes, workloads
 from kbench.errors import UserError
 from kbench.reported import told
 from kbench.store.events import AGAIN, parse_events, read_events
@@ -170,8 +170,11 @@ def _cell(run: Path, value: object) -> Cell:
     """The cell that run.json describes; keys of a later kbench are left out."""
     try:
         cell = msgspec.convert(value, Cell)
-        return replace(cell, values=axes.complete(cell.values))
-    except (msgspec.ValidationError, KeyError):
+        cell = replace(cell, values=axes.complete(cell.values))
+        if cell.task not in workloads.TASKS:
+            raise ValueError(cell.task)
+        return cell
+    except ValueError:  # ValidationError is one, too
         raise UserError(f"{run / 'run.json'} is damaged: one of its cells is not described in full.") from None
 
 

@@ -189,21 +189,6 @@ def test_another_number_of_samples_of_a_programs_fit_is_no_equal_work_and_that_o
     assert not found.of_size and not found.of_training
 
 
-def test_of_another_loss_with_the_same_outputs_the_cause_is_said() -> None:
-    step: dict[str, Any] = {"loss": 2.5, "loss_rounding": 1e-7, "changes": []}
-    of_loss = "unlike a/x in the loss of the first batch: 2.600 instead of 2.500"
-    first = one("a/x", first_step=step)
-    other: dict[str, Any] = {"first_step": {**step, "loss": 2.6}}
-    agree = "; outputs agree, so the cause is the loss or a layer's training mode"
-    assert said(first, one("b/z", **other)) == [of_loss + agree]
-    assert said(first, one("b/z", probe=None, **other)) == [of_loss]
-    unclipped: dict[str, Any] = {"what": ["loss", "rising loss"], "bound": 0.01, "reason": "It does not clip."}
-    named = ". A known difference may be why: It does not clip"
-    assert said(first, one("b/z", explained=[unclipped], **other)) == [of_loss + agree + named]
-    (smaller,) = said(first, one("b/z", explained=[unclipped], first_step={**step, "loss": 2.4}))
-    assert smaller.endswith(agree), "what is not clipped is not smaller"
-
-
 def test_a_change_of_anything_changes_the_fingerprint() -> None:
     plain = fingerprints.fingerprint(fingerprints.reported(one("a/x")))
     for change in ({"weights_sha256": "ab"}, {"batch_size": 33}, {"optimizer": {}}, {"layers": []}):

@@ -223,7 +223,12 @@ def test_a_declared_difference_is_a_note_within_its_bound() -> None:
     }
     for other in ({"layer": "LSTM"}, {"bound_of_change": 0.0}, {"unlike": ["keras8"]}, {"optimizer": "Adam"}):
         assert said(one("a"), one("b", {"sums": [0.3, 0.45]}, facts={"explained": [{**KNOWN, **other}]})) != []
-    assert said(one("a"), one("b", {"sums": [0.3, 0.6]}, facts={"explained": [KNOWN]})) != []
+    (beyond,) = said(one("a"), one("b", {"sums": [0.3, 0.6]}, facts={"explained": [KNOWN]}))
+    assert beyond.endswith(". A known difference may be why: It is known")
+    (of_both,) = said(
+        *(one(name, {"sums": [0.3, off]}, facts={"explained": [KNOWN]}) for name, off in (("a", 0.4), ("b", 0.6)))
+    )
+    assert "known" not in of_both, "what is declared of both is no cause"
     of_loss = {**KNOWN, "what": ["loss"], "layer": ""}
     assert said(one("a"), one("b", loss=2.6, facts={"explained": [of_loss]})) == []
 
