@@ -27,8 +27,8 @@ sys.path.insert(0, str(CHECKOUT))
 
 import kbench
 from kbench import store
-from kbench.analysis import intervals, processes, row_times, spreads
-from kbench.analysis.processes import Place, Process
+from kbench.analysis.times import intervals, processes, row_times, spreads
+from kbench.analysis.times.processes import Place, Process
 from kbench.axes import RowKey
 from kbench.planning.request import BUDGET, Request
 from kbench.values import OK, Measured

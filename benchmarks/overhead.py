@@ -27,7 +27,7 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
 from kbench import paths, store
-from kbench.analysis import intervals
+from kbench.analysis.times import intervals
 from kbench.cells import spec as specs
 from kbench.environments import ensure
 from kbench.machine import devices

@@ -1,4 +1,4 @@
-"""Collects how much processes differ, for the prior of kbench's intervals: kbench/analysis/process_spreads.csv.
+"""Collects how much processes differ, for the prior of kbench's intervals: kbench/analysis/times/process_spreads.csv.
 
     python benchmarks/process_spreads.py [--write] [RUN ...]
 
@@ -20,10 +20,10 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
 from kbench import store
-from kbench.analysis import levels, spreads
-from kbench.analysis.call_sites import by_line
-from kbench.analysis.row_times import observed
-from kbench.analysis.spreads import Processes
+from kbench.analysis.lines.call_sites import by_line
+from kbench.analysis.times import levels, spreads
+from kbench.analysis.times.row_times import observed
+from kbench.analysis.times.spreads import Processes
 
 PARTS = (0.1, 0.5, 0.9, 0.975)
 

@@ -26,9 +26,10 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
 from kbench import axes
-from kbench.analysis import intervals, row_times, spreads, summaries
-from kbench.analysis.ratios import Timed, ranked
+from kbench.analysis import summaries
 from kbench.analysis.rows import open_rows
+from kbench.analysis.times import intervals, row_times, spreads
+from kbench.analysis.times.ratios import Timed, ranked
 from kbench.axes import RowKey
 from kbench.epochs import Epoch, Turn
 from kbench.summary import Summary

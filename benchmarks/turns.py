@@ -25,7 +25,7 @@ sys.path.insert(0, str(CHECKOUT))
 import turns_pairs
 
 from kbench import paths, store
-from kbench.analysis import intervals
+from kbench.analysis.times import intervals
 from kbench.cli import main as command
 from kbench.values import Measured
 

@@ -86,7 +86,7 @@ class Explanation:
     # "uneven padding": padding "same" with strides or a window of even size
     setting: Text = ""
     repeated: bool = False  # in a step on trial, only where an input uses a row of an embedding more than once
-    # In a step on trial, only of moving averages that follow this formula: see kbench/analysis/averages.py.
+    # In a step on trial, only of moving averages that follow this formula: see kbench/analysis/sameness/averages.py.
     formula: Formula | None = None
     carried: bool = False  # only of weights that a program carries over itself, so that nothing converts them
     fault: bool = False  # it names the cause, and the row differs all the same

@@ -55,7 +55,7 @@ class Change(msgspec.Struct, frozen=True, rename={"kind": "class"}):
     rounding: float | None
     noisy: float | None = None
     noisy_sums: Numbers = ()
-    average: tuple[float, Numbers, Numbers] | None = None  # of a moving one: see kbench/analysis/averages.py
+    average: tuple[float, Numbers, Numbers] | None = None  # of a moving one: see kbench/analysis/sameness/averages.py
 
 
 class Step(Event, frozen=True, tag="step"):
@@ -342,7 +342,7 @@ class Facts(msgspec.Struct, frozen=True, dict=True):  # which keeps what is aske
     sites: dict[str, Site] = {}
     fits: dict[str, tuple[Fit, ...]] = {}
     returned: dict[str, Returned] = {}
-    # A line of a program, as kbench.analysis.call_sites makes it.
+    # A line of a program, as kbench.analysis.lines.call_sites makes it.
     unit: str = ""
     call: Returned | None = None
     site_seconds: float | None = None

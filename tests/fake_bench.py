@@ -18,7 +18,7 @@ import pytest
 from fake_backends import fake_wheels, write_fake
 
 from kbench import store
-from kbench.analysis import spreads
+from kbench.analysis.times import spreads
 from kbench.cli import main
 from kbench.machine import peak_rates
 from kbench.store import RunResults

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kbench import axes, sentences, store
-from kbench.analysis.ratios import verdict
+from kbench.analysis.times.ratios import verdict
 from kbench.epochs import Epoch
 from kbench.findings import Finding
 from kbench.planning.request import Request

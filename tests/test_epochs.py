@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kbench.analysis import step_times
+from kbench.analysis.times import step_times
 from kbench.epochs import Epoch
 
 

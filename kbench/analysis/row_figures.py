@@ -11,9 +11,9 @@ from typing import Any
 
 from kbench import summary as summaries
 from kbench import workloads
-from kbench.analysis import (
-    fingerprints,
-    learning_curves,
+from kbench.analysis.learning import learning_curves
+from kbench.analysis.sameness import fingerprints, trainings
+from kbench.analysis.times import (
     machine_stability,
     memory_growth,
     roofline,
@@ -21,9 +21,8 @@ from kbench.analysis import (
     shares,
     step_times,
     time_growth,
-    trainings,
 )
-from kbench.analysis.processes import RowTime
+from kbench.analysis.times.processes import RowTime
 from kbench.epochs import Epoch
 from kbench.findings import Finding
 from kbench.reported import Facts, first_known

@@ -14,22 +14,15 @@ from operator import is_
 from pathlib import Path
 
 from kbench import axes, store
-from kbench.analysis import (
-    afterwards,
-    call_outputs,
-    final_scores,
-    intervals,
-    learning,
-    line_figures,
-    line_outputs,
-    roofline,
-    spreads,
-)
-from kbench.analysis.call_sites import by_line
-from kbench.analysis.ratios import verdict
-from kbench.analysis.roofline import Limits
-from kbench.analysis.spreads import Priors
+from kbench.analysis.learning import final_scores, unlike_others
+from kbench.analysis.lines import afterwards, line_figures, line_outputs
+from kbench.analysis.lines.call_sites import by_line
+from kbench.analysis.sameness import call_outputs
 from kbench.analysis.summaries import summarise
+from kbench.analysis.times import intervals, roofline, spreads
+from kbench.analysis.times.ratios import verdict
+from kbench.analysis.times.roofline import Limits
+from kbench.analysis.times.spreads import Priors
 from kbench.axes import Point
 from kbench.store.reading import RunRecord, RunResults, objects
 from kbench.store.runs import MACHINES
@@ -77,7 +70,7 @@ class ExampleAnalysis:
             asked if isinstance(asked, int | float) else PRECISION,
         )
         for noted in (
-            learning.noted,
+            unlike_others.noted,
             call_outputs.noted,
             line_outputs.noted,
             final_scores.noted,

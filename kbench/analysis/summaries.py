@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kbench import axes
-from kbench.analysis import fingerprints, intervals, roofline, row_figures, row_times, spreads, step_times
-from kbench.analysis.processes import RowTime
-from kbench.analysis.ratios import Timed, ranked
+from kbench.analysis import row_figures
 from kbench.analysis.row_figures import RowProcesses
-from kbench.analysis.spreads import Priors
+from kbench.analysis.sameness import fingerprints
+from kbench.analysis.times import intervals, roofline, row_times, spreads, step_times
+from kbench.analysis.times.processes import RowTime
+from kbench.analysis.times.ratios import Timed, ranked
+from kbench.analysis.times.spreads import Priors
 from kbench.axes import RowKey
 from kbench.findings import Finding
 from kbench.summary import Summary

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import msgspec
 
-from kbench.analysis.call_sites import SEPARATOR, program_of
+from kbench.analysis.lines.call_sites import SEPARATOR, program_of
 from kbench.analysis.rows import Analysis, priors
 from kbench.analysis.summaries import summarise
 from kbench.axes import ARGUMENTS

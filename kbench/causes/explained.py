@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from kbench.analysis import machine_stability
-from kbench.analysis.layer_costs import Costs
 from kbench.analysis.rows import Analysis
+from kbench.analysis.times import machine_stability
+from kbench.analysis.times.layer_costs import Costs
 from kbench.axes import RowKey
 from kbench.causes import compared_lines, of_layers, of_rows, traces
 from kbench.summary import Summary

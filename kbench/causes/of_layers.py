@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from kbench.analysis import layer_costs
-from kbench.analysis.call_sites import SEPARATOR
-from kbench.analysis.layer_costs import Costs
+from kbench.analysis.lines.call_sites import SEPARATOR
 from kbench.analysis.rows import Analysis
+from kbench.analysis.times import layer_costs
+from kbench.analysis.times.layer_costs import Costs
 from kbench.axes import RowKey
 from kbench.planning.request import INSIDE
 from kbench.reported import Inside

@@ -10,11 +10,11 @@ from statistics import median
 from typing import Any
 
 from kbench import store
-from kbench.analysis.call_sites import is_fit
-from kbench.analysis.layer_costs import TELLING, Costs
-from kbench.analysis.ratios import between_samples
+from kbench.analysis.lines.call_sites import is_fit
 from kbench.analysis.rows import Analysis, program
-from kbench.analysis.step_times import steady
+from kbench.analysis.times.layer_costs import TELLING, Costs
+from kbench.analysis.times.ratios import between_samples
+from kbench.analysis.times.step_times import steady
 from kbench.axes import RowKey
 from kbench.causes import of_layers
 from kbench.causes.parts import reconciled

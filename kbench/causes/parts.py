@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from kbench import axes
-from kbench.analysis.call_sites import SEPARATOR, is_fit, program_of
+from kbench.analysis.lines.call_sites import SEPARATOR, is_fit, program_of
 from kbench.summary import Summary
 from kbench.tables.content import by_example
 from kbench.text import significant

@@ -12,9 +12,9 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 
 from kbench import paths
-from kbench.analysis import bisection
-from kbench.analysis.call_sites import is_fit
-from kbench.analysis.ratios import WIDEST
+from kbench.analysis.lines.call_sites import is_fit
+from kbench.analysis.times import bisection
+from kbench.analysis.times.ratios import WIDEST
 from kbench.causes.explained import Explained
 from kbench.commands import choices
 from kbench.environments import locks

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from kbench import paths, store
-from kbench.analysis import call_sites
+from kbench.analysis.lines import call_sites
 from kbench.analysis.rows import limits
 from kbench.cli.arguments import program
 from kbench.commands import choices

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kbench import axes
-from kbench.analysis import fingerprints, summaries
-from kbench.analysis.ratios import Compared, Timed, between_samples, compare, verdict
-from kbench.analysis.roofline import Limits
+from kbench.analysis import summaries
+from kbench.analysis.sameness import fingerprints
+from kbench.analysis.times.ratios import Compared, Timed, between_samples, compare, verdict
+from kbench.analysis.times.roofline import Limits
 from kbench.axes import Point, RowKey
 from kbench.comparison.values import EQUAL, FINGERPRINT, HIGHER, LOWER, MACHINE, WITHIN, About, Pair
 from kbench.machine.provenance import machine_differences

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from kbench.analysis import learning_curves, step_times
+from kbench.analysis.learning import learning_curves
+from kbench.analysis.times import step_times
 from kbench.comparison.published import Figure, same_backend
 from kbench.summary import Summary
 from kbench.values import OK, Measured

@@ -13,8 +13,8 @@ from typing import Any
 import pandas as pd
 
 from kbench import paths, store
-from kbench.analysis import machine_stability
 from kbench.analysis.rows import Analysis, again, summarised
+from kbench.analysis.times import machine_stability
 from kbench.exports import findings
 from kbench.machine.provenance import describe
 from kbench.summary import Summary

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from kbench import axes
-from kbench.analysis.call_sites import program_of
+from kbench.analysis.lines.call_sites import program_of
 from kbench.analysis.rows import Analysis, again, tuned
 from kbench.causes.explained import Explained
 from kbench.comparison import published, published_accuracy

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kbench.analysis.declared import Words, can_show, concerns, explains, parts
+from kbench.analysis.sameness.declared import Words, can_show, concerns, explains, parts
 from kbench.backend_keys import QUANTITIES, Explanation
 from kbench.parity import faults
 from kbench.parity.deviations import Scale, form, loss_deviation, output_deviation, scale_of, step_deviation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from kbench.analysis.declared import concerns
+from kbench.analysis.sameness.declared import concerns
 from kbench.backend_keys import Explanation
 from kbench.parity.values import Deviation
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kbench.analysis import call_sites
+from kbench.analysis.lines import call_sites
 from kbench.errors import UserError
 from kbench.parity import agreement
 from kbench.parity.values import Agreement, Computed, LayerOutput, LayerWeights, Step

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from kbench.analysis.shown_ratios import shown_ratio
+from kbench.analysis.times.shown_ratios import shown_ratio
 from kbench.plots.styles import OWN, Key, RowStyle, Style, key, literal, points, render
 from kbench.summary import Summary
 from kbench.text import format_ratio, significant

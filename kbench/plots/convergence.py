@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from kbench.analysis import learning_curves
+from kbench.analysis.learning import learning_curves
 from kbench.comparison.published_accuracy import PublishedAccuracy
 from kbench.plots.styles import (
     OWN,

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LogNorm
 from matplotlib.figure import Figure
 
-from kbench.analysis.shown_ratios import shown_ratio, sure_ratio, words
+from kbench.analysis.times.shown_ratios import shown_ratio, sure_ratio, words
 from kbench.plots.styles import OWN, Key, RowStyle, Style, key, literal, luminance, place_labels, points, render
 from kbench.summary import Summary
 from kbench.text import plain

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, PercentFormatter
 
-from kbench.analysis.overall import Profile, profiles, scope
+from kbench.analysis.times.overall import Profile, profiles, scope
 from kbench.plots.styles import (
     OWN,
     Key,

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from kbench import workloads
-from kbench.analysis import learning_curves, step_times
-from kbench.analysis.overall import Profile
-from kbench.analysis.shown_ratios import words as matrix_words
+from kbench.analysis.learning import learning_curves
+from kbench.analysis.times import step_times
+from kbench.analysis.times.overall import Profile
+from kbench.analysis.times.shown_ratios import words as matrix_words
 from kbench.comparison.published_accuracy import PublishedAccuracy
 from kbench.comparison.scaling import Lines
 from kbench.plots.convergence import METRICS, WIDE

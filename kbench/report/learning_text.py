@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kbench.analysis.learning import compared, how, single
+from kbench.analysis.learning.unlike_others import compared, how, single
 from kbench.sentences import advice, scores_apart
 from kbench.summary import Summary
 

@@ -16,11 +16,11 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 from matplotlib.colors import Colormap, LogNorm
 
-from kbench.analysis.learning_curves import unrisen
-from kbench.analysis.overall import profiles
-from kbench.analysis.ratios import without_fastest
-from kbench.analysis.shown_ratios import shown_ratio, sure_ratio
-from kbench.analysis.shown_ratios import words as matrix_words
+from kbench.analysis.learning.learning_curves import unrisen
+from kbench.analysis.times.overall import profiles
+from kbench.analysis.times.ratios import without_fastest
+from kbench.analysis.times.shown_ratios import shown_ratio, sure_ratio
+from kbench.analysis.times.shown_ratios import words as matrix_words
 from kbench.axes import AXES, Point
 from kbench.comparison.scaling import Lines, within
 from kbench.plots.overview import scale

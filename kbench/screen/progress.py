@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from tqdm import tqdm
 
 from kbench import workloads
-from kbench.analysis.call_sites import SEPARATOR, is_fit
+from kbench.analysis.lines.call_sites import SEPARATOR, is_fit
 from kbench.cells.runner import EpochProgress, Listener
 from kbench.planning.tasks import CellTask
 from kbench.screen.terminal import QUIET, USUAL, VERBOSE, cell_title, print_note

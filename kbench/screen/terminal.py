@@ -15,8 +15,8 @@ from typing import TextIO
 from tqdm import tqdm
 
 from kbench import axes, store
-from kbench.analysis import settling
 from kbench.analysis.rows import again, open_rows
+from kbench.analysis.times import settling
 from kbench.axes import Axis, Point
 from kbench.cli import arguments
 from kbench.parity.values import Agreement

@@ -7,10 +7,10 @@ import os
 from pathlib import Path
 
 from kbench import paths
-from kbench.analysis import machine_stability, spreads
-from kbench.analysis.row_times import observed
 from kbench.analysis.rows import Analysis
-from kbench.analysis.spreads import Priors, Processes
+from kbench.analysis.times import machine_stability, spreads
+from kbench.analysis.times.row_times import observed
+from kbench.analysis.times.spreads import Priors, Processes
 from kbench.planning.plan import Plan
 from kbench.values import base
 

@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 
 from kbench import axes, paths, store
-from kbench.analysis import spreads
 from kbench.analysis.growing import GrowingRun
+from kbench.analysis.times import spreads
 from kbench.cells import compiling, launcher, orphans, runner, workdir
 from kbench.cells.runner import Listener
 from kbench.cells.spec import RunPaths

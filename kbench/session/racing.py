@@ -7,12 +7,12 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from kbench import axes
-from kbench.analysis import intervals
-from kbench.analysis.call_sites import program_of
 from kbench.analysis.growing import GrowingRun
-from kbench.analysis.machine_stability import disturbed_turns
+from kbench.analysis.lines.call_sites import program_of
 from kbench.analysis.rows import Analysis, open_rows
-from kbench.analysis.settling import MOST_PROCESSES, processes_to_settle
+from kbench.analysis.times import intervals
+from kbench.analysis.times.machine_stability import disturbed_turns
+from kbench.analysis.times.settling import MOST_PROCESSES, processes_to_settle
 from kbench.axes import Point, RowKey
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from kbench import axes, store
-from kbench.analysis import roofline
+from kbench.analysis.times import roofline
 from kbench.cells import spec
 from kbench.cells.spec import RunPaths
 from kbench.environments import ensure, packages

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from kbench import axes
-from kbench.analysis import call_costs, ratios
-from kbench.analysis.machine_stability import SHARE
+from kbench.analysis.times import call_costs, ratios
+from kbench.analysis.times.machine_stability import SHARE
 from kbench.summary import TO_FASTEST, Summary
 from kbench.tables import data, of_program, otherwise, sweeps
 from kbench.text import format_bound, listed, plain, significant

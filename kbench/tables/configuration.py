@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from kbench.analysis import roofline
+from kbench.analysis.times import roofline
 from kbench.reported import Facts, first_known
 from kbench.store.reading import objects
 from kbench.summary import Summary

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import groupby
 
 from kbench import axes
-from kbench.analysis.call_sites import is_fit
+from kbench.analysis.lines.call_sites import is_fit
 from kbench.axes import Axis
 from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, Summary, figures
 from kbench.tables import data, notes, of_script

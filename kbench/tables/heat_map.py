@@ -9,8 +9,8 @@ from itertools import zip_longest
 from tabulate import tabulate
 
 from kbench import axes
-from kbench.analysis.overall import ranked
-from kbench.analysis.shown_ratios import shown_ratio, sure_ratio, words
+from kbench.analysis.times.overall import ranked
+from kbench.analysis.times.shown_ratios import shown_ratio, sure_ratio, words
 from kbench.summary import Summary
 from kbench.text import MISSING, plain
 from kbench.values import NO_DIFFERENCE, NOT_COMPARED, UNSUPPORTED

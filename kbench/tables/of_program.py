@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 from kbench import axes
-from kbench.analysis import call_costs
-from kbench.analysis.call_sites import program_of
+from kbench.analysis.lines.call_sites import program_of
+from kbench.analysis.times import call_costs
 from kbench.summary import TO_DEFAULT, Ratio, Summary
 from kbench.tables import scores
 from kbench.text import format_bound, listed, plain, significant

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from kbench.analysis import call_costs
-from kbench.analysis.call_sites import is_fit
+from kbench.analysis.lines.call_sites import is_fit
+from kbench.analysis.times import call_costs
 from kbench.summary import Summary
 from kbench.text import plain, significant
 from kbench.values import OK

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kbench.analysis.call_sites import SEPARATOR
+from kbench.analysis.lines.call_sites import SEPARATOR
 from kbench.findings import OF_OUTPUTS, Finding
 from kbench.sentences import call
 from kbench.summary import Summary

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from kbench.analysis.overall import Overall, overall, scope
-from kbench.analysis.ratios import verdict
+from kbench.analysis.times.overall import Overall, overall, scope
+from kbench.analysis.times.ratios import verdict
 from kbench.summary import Summary
 from kbench.text import format_bound, listed, plain
 from kbench.values import AS_FAST, NO_DIFFERENCE, NOT_COMPARED, SLOWER, UNSUPPORTED, Interval

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from kbench import axes
-from kbench.analysis.intervals import differing_by_chance
+from kbench.analysis.times.intervals import differing_by_chance
 from kbench.axes import Axis
 from kbench.comparison.configuration import Difference
 from kbench.comparison.values import EQUAL, HIGHER, LOWER, WITHIN, About, Pair

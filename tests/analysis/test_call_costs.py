@@ -10,9 +10,9 @@ import pytest
 from fake_runs import cell, known
 from msgspec import structs
 
-from kbench.analysis import call_costs
-from kbench.analysis.call_sites import by_line
+from kbench.analysis.lines.call_sites import by_line
 from kbench.analysis.summaries import summarise
+from kbench.analysis.times import call_costs
 from kbench.epochs import Epoch, Turn
 from kbench.reported import Program
 from kbench.summary import Summary

@@ -9,7 +9,7 @@ import fake_runs
 import pytest
 
 from kbench import paths, sentences
-from kbench.analysis import call_outputs
+from kbench.analysis.sameness import call_outputs
 from kbench.analysis.summaries import summarise
 from kbench.findings import Finding
 from kbench.selection import backends

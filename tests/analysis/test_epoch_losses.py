@@ -11,7 +11,7 @@ import pytest
 from fake_runs import cell, in_words, measured, replace
 
 from kbench import sentences
-from kbench.analysis import fingerprints
+from kbench.analysis.sameness import fingerprints
 from kbench.backend_keys import explanations
 from kbench.epochs import Epoch
 from kbench.reported import Step

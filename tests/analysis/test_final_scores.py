@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fake_runs import cell, measured
 
-from kbench.analysis import final_scores
+from kbench.analysis.learning import final_scores
 from kbench.analysis.summaries import summarise
 from kbench.summary import Summary
 from kbench.tables import scores

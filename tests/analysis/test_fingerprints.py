@@ -10,7 +10,7 @@ import pytest
 from fake_runs import cell, fake_run, in_words, measured, write_events
 
 from kbench import store
-from kbench.analysis import fingerprints
+from kbench.analysis.sameness import fingerprints
 from kbench.analysis.summaries import summarise
 from kbench.sentences import sentence
 from kbench.tables import text

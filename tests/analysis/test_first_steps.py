@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fake_runs import cell, in_words, measured
 
-from kbench.analysis import fingerprints, first_steps
+from kbench.analysis.sameness import fingerprints, first_steps
 from kbench.sentences import all_of
 from kbench.values import Measured
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fake_runs import known
 
-from kbench.analysis import flops
+from kbench.analysis.times import flops
 from kbench.reported import Layer, Shape
 
 Given = list[int] | tuple[int, ...]

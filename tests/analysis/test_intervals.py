@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from kbench.analysis import intervals
+from kbench.analysis.times import intervals
 from kbench.values import Interval
 
 # Survival of 16 mice in days (Efron & Tibshirani 1993, table 2.1).

@@ -6,7 +6,7 @@ from typing import Any
 
 from fake_runs import cell, in_words, measured
 
-from kbench.analysis import fingerprints
+from kbench.analysis.sameness import fingerprints
 from kbench.values import Measured
 
 

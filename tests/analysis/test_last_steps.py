@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fake_runs import cell, in_words, measured
 
-from kbench.analysis import fingerprints
+from kbench.analysis.sameness import fingerprints
 from kbench.values import Measured
 
 KERNEL = {"class": "Dense", "number": 1, "weight": "kernel", "norm": 5.0, "change": 0.5, "sums": [0.3, 0.4]}

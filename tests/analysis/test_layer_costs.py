@@ -8,8 +8,8 @@ from statistics import median
 
 import pytest
 
-from kbench.analysis import layer_costs
-from kbench.analysis.layer_costs import BETWEEN, INPUT, LOOP, OPTIMIZER, Costs
+from kbench.analysis.times import layer_costs
+from kbench.analysis.times.layer_costs import BETWEEN, INPUT, LOOP, OPTIMIZER, Costs
 from kbench.parts_of_steps import PartOfStep
 from kbench.reported import Inside
 

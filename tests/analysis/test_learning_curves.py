@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from fake_runs import cell, measured
 
-from kbench.analysis import learning_curves
+from kbench.analysis.learning import learning_curves
 from kbench.epochs import Epoch
 from kbench.values import OK, Measured, Outcome
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from kbench.analysis import levels
-from kbench.analysis.levels import FREEDOM, SPREADS, Level, Numbers
+from kbench.analysis.times import levels
+from kbench.analysis.times.levels import FREEDOM, SPREADS, Level, Numbers
 from kbench.values import Interval
 
 FLAT: Numbers = np.full(len(SPREADS), 1 / len(SPREADS))

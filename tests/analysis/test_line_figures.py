@@ -10,7 +10,7 @@ import fake_runs
 import msgspec
 import pytest
 
-from kbench.analysis import line_figures
+from kbench.analysis.lines import line_figures
 from kbench.analysis.summaries import summarise
 from kbench.values import EPOCH, Measured
 

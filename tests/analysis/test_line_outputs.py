@@ -7,7 +7,7 @@ from typing import Any
 import fake_runs
 import pytest
 
-from kbench.analysis import line_outputs
+from kbench.analysis.lines import line_outputs
 from kbench.analysis.summaries import summarise
 from kbench.epochs import LikeLine
 from kbench.values import Measured

@@ -9,7 +9,7 @@ import pytest
 from fake_bench import Bench
 from fake_runs import cell, measured
 
-from kbench.analysis import machine_stability
+from kbench.analysis.times import machine_stability
 from kbench.epochs import Epoch, Turn
 from kbench.machine import host
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from fake_runs import cell, measured
 
-from kbench.analysis import memory_growth
-from kbench.analysis.memory_growth import growth
 from kbench.analysis.summaries import summarise
+from kbench.analysis.times import memory_growth
+from kbench.analysis.times.memory_growth import growth
 from kbench.epochs import Epoch
 from kbench.tables.content import table
 from kbench.values import Measured

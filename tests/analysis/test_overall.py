@@ -8,7 +8,7 @@ import math
 import pytest
 from fake_runs import summary
 
-from kbench.analysis.overall import overall, profiles
+from kbench.analysis.times.overall import overall, profiles
 from kbench.summary import Summary
 from kbench.tables.overall import sentences
 from kbench.values import FASTEST, NOT_COMPARED, SLOWER, Interval

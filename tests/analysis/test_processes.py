@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from kbench.analysis import intervals, levels, processes
-from kbench.analysis.intervals import CONFIDENCE
-from kbench.analysis.levels import SPREADS
-from kbench.analysis.processes import Place, Process, RowTime
+from kbench.analysis.times import intervals, levels, processes
+from kbench.analysis.times.intervals import CONFIDENCE
+from kbench.analysis.times.levels import SPREADS
+from kbench.analysis.times.processes import Place, Process, RowTime
 from kbench.values import Interval
 
 ALPHA = 1 - CONFIDENCE

@@ -8,9 +8,9 @@ import pytest
 from fake_runs import cell, known, measured, summary
 from test_flops import TOLD
 
-from kbench.analysis import roofline
-from kbench.analysis.roofline import Limits
 from kbench.analysis.summaries import summarise
+from kbench.analysis.times import roofline
+from kbench.analysis.times.roofline import Limits
 from kbench.tables import content, text
 
 # Without a bias: 2 x 4 x 3 = 24 operations forward, and as many for the gradient by the weights.

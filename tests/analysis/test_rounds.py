@@ -9,7 +9,8 @@ from dataclasses import replace
 import pytest
 from fake_runs import cell
 
-from kbench.analysis import rounds, summaries
+from kbench.analysis import summaries
+from kbench.analysis.times import rounds
 from kbench.epochs import Epoch, Turn
 from kbench.summary import Summary
 from kbench.values import AS_FAST, FASTEST, NO_DIFFERENCE, NOT_COMPARED, OK, SLOWER, Measured, Outcome

@@ -9,7 +9,8 @@ import pytest
 from fake_runs import cell, known, replace
 
 from kbench import axes
-from kbench.analysis import rounds, row_times, spreads, summaries
+from kbench.analysis import summaries
+from kbench.analysis.times import rounds, row_times, spreads
 from kbench.epochs import Epoch, Turn
 from kbench.summary import Summary
 from kbench.values import FAILED, INTERRUPTED, OK, TIMEOUT, Measured, Outcome

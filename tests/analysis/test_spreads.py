@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kbench.analysis import spreads
-from kbench.analysis.levels import SPREADS, Numbers
-from kbench.analysis.spreads import GENERAL, OTHER, RECURRENT, Processes
+from kbench.analysis.times import spreads
+from kbench.analysis.times.levels import SPREADS, Numbers
+from kbench.analysis.times.spreads import GENERAL, OTHER, RECURRENT, Processes
 
 ALL = ("", "")
 

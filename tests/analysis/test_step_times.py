@@ -10,8 +10,8 @@ from fake_runs import cell, measured
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbench.analysis import step_times
 from kbench.analysis.summaries import summarise
+from kbench.analysis.times import step_times
 from kbench.epochs import Epoch
 from kbench.sentences import sentence
 from kbench.summary import Summary

@@ -7,7 +7,7 @@ import random
 import pytest
 from fake_runs import cell, measured
 
-from kbench.analysis import time_growth
+from kbench.analysis.times import time_growth
 from kbench.sentences import sentence
 from kbench.values import Measured
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from fake_runs import cell, measured
 
-from kbench.analysis import ratios
 from kbench.analysis.summaries import summarise
+from kbench.analysis.times import ratios
 from kbench.values import AS_FAST, FASTER, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from fake_runs import PROVENANCE, cell, plan, replace, write_events
 
 from kbench import store
-from kbench.analysis import layer_costs
+from kbench.analysis.times import layer_costs
 from kbench.causes import of_rows
 from kbench.causes.explained import Explained
 from kbench.parity import agreement

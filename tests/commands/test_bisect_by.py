@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from fake_runs import summary
 
-from kbench.analysis import bisection
-from kbench.analysis.ratios import verdict
+from kbench.analysis.times import bisection
+from kbench.analysis.times.ratios import verdict
 from kbench.commands.bisect import Probe, compared, is_as_bad
 from kbench.findings import Finding
 from kbench.values import Interval

@@ -10,7 +10,7 @@ import pytest
 from fake_backends import FAKE_KERAS
 from fake_bench import Bench, Said
 
-from kbench.analysis import bisection
+from kbench.analysis.times import bisection
 
 COMMITS, SLOW_FROM = 16, 11
 PROGRAM = """

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kbench.analysis.rows import Analysis
-from kbench.analysis.spreads import Processes
+from kbench.analysis.times.spreads import Processes
 from kbench.session import known_spreads
 from kbench.store import RunResults
 

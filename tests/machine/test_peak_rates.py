@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import threadpoolctl
 
-from kbench.analysis import roofline
+from kbench.analysis.times import roofline
 from kbench.machine import peak_rates
 
 

@@ -14,8 +14,8 @@ import pytest
 from msgspec import structs
 
 from kbench import paths, store
-from kbench.analysis import first_steps
 from kbench.analysis.rows import summarised
+from kbench.analysis.sameness import first_steps
 from kbench.causes.explained import Explained
 from kbench.outputs import one_run
 from kbench.selection import backends, examples, suites

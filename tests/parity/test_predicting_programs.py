@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from fake_runs import cell, measured
 
-from kbench.analysis.call_sites import of_parity
+from kbench.analysis.lines.call_sites import of_parity
 from kbench.backend_keys import Explanation
 from kbench.parity.agreement import Subject, compare
 from kbench.parity.values import Computed, LayerOutput

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from fake_runs import COLORS, summary
 
-from kbench.analysis.overall import profiles
+from kbench.analysis.times.overall import profiles
 from kbench.plots.performance_profile import _figure as draw
 from kbench.plots.performance_profile import of_backends, performance_profile
 from kbench.plots.styles import OWN, row_styles

@@ -14,8 +14,8 @@ from fake_runs import COLORS, cell, measured, replace, summary
 from matplotlib.collections import LineCollection
 from matplotlib.markers import CARETRIGHTBASE
 
-from kbench.analysis.shown_ratios import sure_ratio
 from kbench.analysis.summaries import summarise
+from kbench.analysis.times.shown_ratios import sure_ratio
 from kbench.plots.bars import _figure as draw_bars
 from kbench.plots.bars import bars
 from kbench.plots.convergence import _figure as draw_curves

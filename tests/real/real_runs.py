@@ -15,7 +15,7 @@ import pytest
 from fake_bench import LIMITS
 
 from kbench import paths, store
-from kbench.analysis import fingerprints, first_outputs
+from kbench.analysis.sameness import fingerprints, first_outputs
 from kbench.cli import main
 from kbench.environments import ensure
 from kbench.machine import peak_rates

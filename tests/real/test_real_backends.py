@@ -10,8 +10,8 @@ import pytest
 from real_runs import Finished, Kbench, compare_with_other_tests
 
 from kbench import paths
-from kbench.analysis import flops, roofline
 from kbench.analysis.summaries import summarise
+from kbench.analysis.times import flops, roofline
 from kbench.selection import backends, examples
 from kbench.values import Backend, Example, Measured
 

@@ -9,7 +9,7 @@ import pytest
 from probing import CLASSES, SAMPLES, Job, data, probe
 from real_runs import CHECKOUT
 
-from kbench.analysis import first_steps
+from kbench.analysis.sameness import first_steps
 from kbench.sentences import sentence
 
 pytestmark = [pytest.mark.timeout(1800), pytest.mark.thorough]

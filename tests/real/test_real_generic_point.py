@@ -10,7 +10,7 @@ import pytest
 from fake_runs import in_words
 from probing import CLASSES, SAMPLES, Job, as_of, data, probe
 
-from kbench.analysis import fingerprints
+from kbench.analysis.sameness import fingerprints
 from kbench.values import Measured
 
 pytestmark = pytest.mark.timeout(1800)

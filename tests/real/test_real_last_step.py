@@ -8,7 +8,7 @@ import pytest
 from fake_runs import in_words
 from probing import Job, as_of, probe, vectors
 
-from kbench.analysis import fingerprints, last_steps
+from kbench.analysis.sameness import fingerprints, last_steps
 
 pytestmark = pytest.mark.timeout(3600)
 

@@ -11,7 +11,7 @@ import pytest
 from real_runs import Finished, Kbench
 
 from kbench import store
-from kbench.analysis import layer_costs
+from kbench.analysis.times import layer_costs
 from kbench.causes.explained import Explained
 from kbench.cells import turns
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from real_runs import ABSOLUTE, RELATIVE, Kbench
 
-from kbench.analysis import first_outputs
+from kbench.analysis.sameness import first_outputs
 from kbench.analysis.summaries import summarise
 from kbench.values import OK
 

@@ -7,8 +7,8 @@ from collections.abc import Container, Sequence
 from dataclasses import replace
 from statistics import median
 
-from kbench.analysis import machine_stability, step_times
-from kbench.analysis.usual import majority
+from kbench.analysis.sameness.usual import majority
+from kbench.analysis.times import machine_stability, step_times
 from kbench.findings import Finding
 from kbench.values import Measured
 

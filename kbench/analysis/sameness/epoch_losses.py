@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median_low
 
-from kbench.analysis import first_steps
-from kbench.analysis.declared import may_be_why
+from kbench.analysis.sameness import first_steps
+from kbench.analysis.sameness.declared import may_be_why
 from kbench.epochs import Epoch
 from kbench.findings import Finding
 from kbench.values import Measured

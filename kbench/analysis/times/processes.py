@@ -10,8 +10,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from kbench.analysis import intervals, levels, spreads, step_times
-from kbench.analysis.levels import Level, Numbers
+from kbench.analysis.times import intervals, levels, spreads, step_times
+from kbench.analysis.times.levels import Level, Numbers
 from kbench.values import Interval, Measured
 
 Row = TypeVar("Row", bound=Hashable)

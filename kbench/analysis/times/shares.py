@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean, median
 
-from kbench.analysis.step_times import median_of
+from kbench.analysis.times.step_times import median_of
 from kbench.values import Measured
 
 

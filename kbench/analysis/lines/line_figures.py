@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from statistics import median
 
-from kbench.analysis.step_times import median_of, steady
+from kbench.analysis.times.step_times import median_of, steady
 from kbench.axes import RowKey
 from kbench.findings import Finding
 from kbench.summary import Summary

@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 
-from kbench.analysis import call_costs, call_outputs, memory_growth
-from kbench.analysis.call_costs import Call
+from kbench.analysis.sameness import call_outputs
+from kbench.analysis.times import call_costs, memory_growth
+from kbench.analysis.times.call_costs import Call
 from kbench.epochs import Epoch
 from kbench.findings import Finding
 from kbench.reported import Described, Parity, told

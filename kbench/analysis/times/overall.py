@@ -10,7 +10,7 @@ from statistics import fmean
 
 from scipy import stats
 
-from kbench.analysis import intervals, ratios
+from kbench.analysis.times import intervals, ratios
 from kbench.axes import Point
 from kbench.summary import Summary
 from kbench.values import Interval

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import msgspec
 
-from kbench.analysis import first_steps
-from kbench.analysis.usual import majority
+from kbench.analysis.sameness import first_steps
+from kbench.analysis.sameness.usual import majority
 from kbench.findings import Finding
 from kbench.reported import Change, Step, StepAgain
 from kbench.values import Measured

@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kbench.analysis import call_weights, first_outputs
-from kbench.analysis.call_weights import number
-from kbench.analysis.first_outputs import Outputs
-from kbench.analysis.output_causes import EVALUATE, FROM_FILE, INPUTS, PREDICT, RANDOM, TRAINED, cause, fault
-from kbench.analysis.usual import in_order
+from kbench.analysis.sameness import call_weights, first_outputs
+from kbench.analysis.sameness.call_weights import number
+from kbench.analysis.sameness.first_outputs import Outputs
+from kbench.analysis.sameness.output_causes import EVALUATE, FROM_FILE, INPUTS, PREDICT, RANDOM, TRAINED, cause, fault
+from kbench.analysis.sameness.usual import in_order
 from kbench.axes import Point, RowKey
 from kbench.findings import Finding
 from kbench.reported import Returned

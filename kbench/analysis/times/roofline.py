@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from kbench.analysis import flops
+from kbench.analysis.times import flops
 from kbench.reported import Facts, Layer, Shape
 
 BYTES = 4  # of a number: float32

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from kbench.analysis import averages
-from kbench.analysis.averages import Average
-from kbench.analysis.declared import explains, without_repeats
+from kbench.analysis.sameness import averages
+from kbench.analysis.sameness.averages import Average
+from kbench.analysis.sameness.declared import explains, without_repeats
 from kbench.findings import Finding
 from kbench.reported import Change, Step
 from kbench.values import Measured

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kbench import axes
-from kbench.analysis import processes, rounds, spreads
-from kbench.analysis.processes import Place, Process, RowTime
-from kbench.analysis.rounds import TurnTimes
-from kbench.analysis.spreads import Priors, Processes
+from kbench.analysis.times import processes, rounds, spreads
+from kbench.analysis.times.processes import Place, Process, RowTime
+from kbench.analysis.times.rounds import TurnTimes
+from kbench.analysis.times.spreads import Priors, Processes
 from kbench.axes import Point, RowKey
 from kbench.findings import Finding
 from kbench.values import INTERRUPTED, OK, Measured, base

@@ -8,7 +8,7 @@ from dataclasses import replace
 from statistics import median
 
 from kbench import axes
-from kbench.analysis.declared import explains
+from kbench.analysis.sameness.declared import explains
 from kbench.findings import Finding
 from kbench.reported import Facts
 from kbench.summary import Summary

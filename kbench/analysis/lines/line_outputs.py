@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from kbench.analysis import call_outputs, call_weights, first_outputs
-from kbench.analysis.call_sites import SEPARATOR, program_of
+from kbench.analysis.lines.call_sites import SEPARATOR, program_of
+from kbench.analysis.sameness import call_outputs, call_weights, first_outputs
 from kbench.axes import EXAMPLE, RowKey
 from kbench.epochs import LikeLine
 from kbench.reported import Returned

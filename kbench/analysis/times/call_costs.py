@@ -12,7 +12,7 @@ from statistics import fmean, median
 
 import msgspec
 
-from kbench.analysis.step_times import median_of
+from kbench.analysis.times.step_times import median_of
 from kbench.epochs import Epoch, Turn
 from kbench.reported import Fit
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from kbench.analysis import levels
-from kbench.analysis.levels import Numbers
+from kbench.analysis.times import levels
+from kbench.analysis.times.levels import Numbers
 
 SHIPPED = Path(__file__).with_name("process_spreads.csv")
 RECURRENT, OTHER = "recurrent", "other"  # kinds of work

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kbench.analysis import first_outputs
-from kbench.analysis.first_outputs import Outputs
+from kbench.analysis.sameness import first_outputs
+from kbench.analysis.sameness.first_outputs import Outputs
 from kbench.reported import Returned, Weight
 
 INPUTS = 1e-6  # of their largest number: inputs that are no farther apart are the same

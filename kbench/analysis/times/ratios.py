@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kbench import axes
-from kbench.analysis import intervals, processes
-from kbench.analysis.processes import RowTime
+from kbench.analysis.times import intervals, processes
+from kbench.analysis.times.processes import RowTime
 from kbench.axes import Point, RowKey
 from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, Ratio, Summary
 from kbench.values import (

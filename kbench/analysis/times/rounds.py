@@ -15,9 +15,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from kbench.analysis import intervals, step_times
-from kbench.analysis.levels import Numbers
-from kbench.analysis.processes import Process, column_medians
+from kbench.analysis.times import intervals, step_times
+from kbench.analysis.times.levels import Numbers
+from kbench.analysis.times.processes import Process, column_medians
 from kbench.epochs import Epoch
 from kbench.values import Measured
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from kbench.analysis.call_sites import SEPARATOR
+from kbench.analysis.lines.call_sites import SEPARATOR
 from kbench.axes import RowKey
 from kbench.reported import BesideFit
 from kbench.summary import Summary

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from kbench.analysis import trend
-from kbench.analysis.step_times import steady
+from kbench.analysis.times import trend
+from kbench.analysis.times.step_times import steady
 from kbench.findings import Finding
 from kbench.values import Measured
 

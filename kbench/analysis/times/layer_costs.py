@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import reduce
 from statistics import median
 
-from kbench.analysis import intervals
+from kbench.analysis.times import intervals
 from kbench.parts_of_steps import PartOfStep
 from kbench.reported import Inside
 from kbench.values import Interval

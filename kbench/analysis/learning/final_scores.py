@@ -8,7 +8,7 @@ from dataclasses import replace
 from statistics import fmean, stdev
 
 from kbench import axes
-from kbench.analysis import intervals
+from kbench.analysis.times import intervals
 from kbench.axes import RowKey
 from kbench.summary import Summary
 from kbench.values import OK, BesideBest, Interval, Measured

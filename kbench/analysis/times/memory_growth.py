@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from kbench.analysis import call_costs, trend
+from kbench.analysis.times import call_costs, trend
 from kbench.findings import Finding
 from kbench.values import Measured
 

@@ -4,9 +4,9 @@ declare, from the weights that went in, or from the settings of layers.
 
 from __future__ import annotations
 
-from kbench.analysis import call_weights
-from kbench.analysis.declared import Words, explains
-from kbench.analysis.fingerprints import first_layer
+from kbench.analysis.sameness import call_weights
+from kbench.analysis.sameness.declared import Words, explains
+from kbench.analysis.sameness.fingerprints import first_layer
 from kbench.reported import Returned, Weight
 from kbench.sentences import layers
 from kbench.text import significant

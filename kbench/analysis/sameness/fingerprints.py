@@ -9,9 +9,10 @@ from dataclasses import replace
 
 import msgspec
 
-from kbench.analysis import epoch_losses, first_outputs, first_steps, flops, last_steps, trainings
-from kbench.analysis.declared import may_be_why
-from kbench.analysis.usual import majority
+from kbench.analysis.sameness import epoch_losses, first_outputs, first_steps, last_steps, trainings
+from kbench.analysis.sameness.declared import may_be_why
+from kbench.analysis.sameness.usual import majority
+from kbench.analysis.times import flops
 from kbench.axes import ARGUMENTS, Point
 from kbench.findings import OF_SAMPLES, Finding, Kind
 from kbench.reported import Described, Facts

@@ -1,0 +1,1 @@
+"""Whether rows learn alike."""

@@ -1,0 +1,1 @@
+"""The lines of a user's program: what they call, take and return."""

@@ -1,0 +1,1 @@
+"""How long rows take, how sure that is, and which differ."""
