@@ -17,7 +17,6 @@ TWINS = sorted((CHECKOUT / "examples_models" / "native").rglob("*.py"))
 OTHER = [*sorted((CHECKOUT / "tests").rglob("*.py")), *sorted((CHECKOUT / "benchmarks").rglob("*.py"))]
 PYTHON = [CHECKOUT / "run.py", *HOST, *GUEST, *EXAMPLES, *OTHER]
 
-MOST_LINES = 400
 NO_NAME = {"utils", "util", "helpers", "helper", "common", "misc"}
 NEWER_THAN_3_6 = {"contextvars", "dataclasses", "graphlib", "tomllib", "zoneinfo"}
 STANDARD_LIBRARY = sys.stdlib_module_names - NEWER_THAN_3_6
@@ -180,8 +179,6 @@ def test_a_module_says_in_its_first_line_why_it_exists() -> None:
 
 
 def test_a_file_has_one_reason_to_exist() -> None:
-    long = {name_of(path): len(path.read_text(encoding="utf-8").splitlines()) for path in PYTHON}
-    assert {name: lines for name, lines in long.items() if lines > MOST_LINES} == {}
     assert [name_of(path) for path in PYTHON if path.stem in NO_NAME] == []
 
 

@@ -72,63 +72,73 @@ def run(
     or if the run's folder is gone.
     """
     known = {task.id: verdict for task in tasks if (verdict := impossible.get(task.id) or _unavailable(task, here))}
-    outcomes: dict[str, Outcome] = {}
-    running: dict[str, CellTask] = {}
-    largest: dict[Point, int] = {}  # the batch size that did not fit into memory, by the rest of the row's point
-    folder = store.Watched(here.run)
-
-    def started(task: CellTask) -> None:
-        running[task.id] = task
-        listener.started(task)
-
-    def ended(task: CellTask, outcome: Outcome) -> None:
-        # Recorded at once, so that a later failure does not lose it.
-        try:
-            folder.check()
-            store.write_outcome(here.run, task, outcome)
-        except KeyboardInterrupt:
-            store.write_outcome(here.run, task, outcome)
-            raise
-        finally:
-            running.pop(task.id, None)
-        outcomes[task.id] = outcome
-        if outcome.out_of_memory and axes.BATCH_SIZE in task.varied:
-            largest.setdefault(task.key.without([axes.BATCH_SIZE]), task.batch_size)
-        listener.ended(task, outcome)
-
-    def cell(task: CellTask, turn: Turn | None = None) -> Running[Outcome]:
-        folder.check()
-        started(task)
-        outcome = yield from measure(task, here, launcher, listener, turn)
-        if turn is None:
-            return outcome
-        return replace(outcome, disturbed_rounds=tuple(turn.disturbed), disturbed_again=tuple(turn.disturbed_again))
-
-    def measure_together(together: Sequence[CellTask]) -> None:
-        for task in together:
-            if too_large := _too_large(task, largest):
-                known.setdefault(task.id, too_large)
-            if task.id in known:
-                started(task)
-                ended(task, known[task.id])
-        unknown = [task for task in together if task.id not in known]
-        if len(unknown) == 1:
-            ended(unknown[0], run_to_completion(cell(unknown[0])))
-        elif unknown:
-            _in_turns(unknown, cell, ended, listener.note)
-
+    measuring = _Measuring(here, launcher, listener, known)
     try:
         for together in _of_places(tasks) if interleave else ([task] for task in tasks):
             before(together[0])
-            measure_together(together)
+            measuring.together(together)
             if more := further(together):
-                folder = store.Watched(here.run)  # whose run.json has these now
-                measure_together(more)
+                measuring.folder = store.Watched(here.run)  # whose run.json has these now
+                measuring.together(more)
     except KeyboardInterrupt:
-        for task in list(running.values()):
-            ended(task, Outcome(INTERRUPTED, "interrupted by the user"))
+        for task in list(measuring.running.values()):
+            measuring.ended(task, Outcome(INTERRUPTED, "interrupted by the user"))
         raise
-    return [outcomes[task.id] for task in tasks]
+    return [measuring.outcomes[task.id] for task in tasks]
+
+
+class _Measuring:
+    """The cells of a run, as they are measured and recorded."""
+
+    def __init__(self, here: RunPaths, launcher: Launcher, listener: Listener, known: dict[str, Outcome]) -> None:
+        self._here, self._launcher, self._listener = here, launcher, listener
+        self._known = known  # by id: of cells that need not start
+        self.outcomes: dict[str, Outcome] = {}
+        self.running: dict[str, CellTask] = {}
+        self.folder = store.Watched(here.run)
+        # The batch size that did not fit into memory, by the rest of the row's point.
+        self._largest: dict[Point, int] = {}
+
+    def together(self, tasks: Sequence[CellTask]) -> None:
+        """Measure these cells, in turns if there are several."""
+        for task in tasks:
+            if too_large := _too_large(task, self._largest):
+                self._known.setdefault(task.id, too_large)
+            if task.id in self._known:
+                self._started(task)
+                self.ended(task, self._known[task.id])
+        unknown = [task for task in tasks if task.id not in self._known]
+        if len(unknown) == 1:
+            self.ended(unknown[0], run_to_completion(self._cell(unknown[0])))
+        elif unknown:
+            _in_turns(unknown, self._cell, self.ended, self._listener.note)
+
+    def _started(self, task: CellTask) -> None:
+        self.running[task.id] = task
+        self._listener.started(task)
+
+    def ended(self, task: CellTask, outcome: Outcome) -> None:
+        """Record an outcome at once, so that a later failure does not lose it."""
+        try:
+            self.folder.check()
+            store.write_outcome(self._here.run, task, outcome)
+        except KeyboardInterrupt:
+            store.write_outcome(self._here.run, task, outcome)
+            raise
+        finally:
+            self.running.pop(task.id, None)
+        self.outcomes[task.id] = outcome
+        if outcome.out_of_memory and axes.BATCH_SIZE in task.varied:
+            self._largest.setdefault(task.key.without([axes.BATCH_SIZE]), task.batch_size)
+        self._listener.ended(task, outcome)
+
+    def _cell(self, task: CellTask, turn: Turn | None = None) -> Running[Outcome]:
+        self.folder.check()
+        self._started(task)
+        outcome = yield from measure(task, self._here, self._launcher, self._listener, turn)
+        if turn is None:
+            return outcome
+        return replace(outcome, disturbed_rounds=tuple(turn.disturbed), disturbed_again=tuple(turn.disturbed_again))
 
 
 def _too_large(task: CellTask, largest: Mapping[Point, int]) -> Outcome | None:

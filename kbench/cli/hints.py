@@ -18,17 +18,16 @@ from kbench.values import NATIVE, bare, base
 _LISTED = ("backends", "examples", "runs", "published")
 # What other programs call a command.
 _SYNONYMS = {
-    **dict.fromkeys(("bench", "benchmark", "measure", "start", "train", "fit", "exec", "launch", "go"), "run"),
-    **dict.fromkeys(("install", "prepare", "init", "build"), "setup"),
-    **dict.fromkeys(("show", "plot", "plots", "results", "summary", "view", "open", "html"), "report"),
-    **dict.fromkeys(("continue", "retry", "restart", "again"), "resume"),
-    **dict.fromkeys(("diff", "vs", "versus"), "compare"),
-    **dict.fromkeys(("create", "template", "add"), "new"),
-    **dict.fromkeys(("remove", "rm", "delete", "uninstall", "purge", "prune", "cache"), "clean"),
-    **dict.fromkeys(("check", "info", "env", "status", "diagnose"), "doctor"),
-    **dict.fromkeys(("verify", "validate", "equal"), "parity"),
-    **dict.fromkeys(("save", "dump", "convert"), "export"),
+    **dict.fromkeys(("bench", "benchmark", "measure", "start", "train"), "run"),
+    **dict.fromkeys(("install", "prepare", "init"), "setup"),
+    **dict.fromkeys(("show", "plot", "results", "summary"), "report"),
+    **dict.fromkeys(("remove", "rm", "delete", "uninstall"), "clean"),
     **dict.fromkeys(_LISTED, "list"),
+    "continue": "resume",
+    "diff": "compare",
+    "create": "new",
+    "check": "doctor",
+    "verify": "parity",
     "ls": "list",
 }
 # What may stand behind a command.
@@ -54,16 +53,11 @@ _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"  # which word processors 
 def no_command(arguments: Sequence[str], program: str, commands: Collection[str], options: Collection[str]) -> str:
     """What to type instead of a first word that is no command; empty if nothing is likely."""
     word, *rest = arguments
-    if word.startswith(tuple(_DASHES)):
-        return f"An option begins with two plain dashes: --{word.lstrip(_DASHES)}"
     if word in ("python", "python3") and rest[:1] and rest[0].endswith("run.py"):
         word, *rest = rest
     others = f" {shlex.join(rest)}" if rest else ""
-    if word in ("run.py", "kbench") or word.endswith("/run.py"):
-        return f"The name of this program is there twice: `{program}{others}`"
-    option = f"--{word.lstrip('/').partition('=')[0].lower()}"
-    if option in options and (word.startswith("/") or "=" in word):
-        return f"An option begins with two dashes: `{program} --{word.lstrip('/')}{others}`"
+    if form := _of_form(word, others, program, options):
+        return form
     if word.endswith((".py", ".ipynb")):
         return f"To {_how(word, program, rest)}"
     if word.endswith(".npz"):
@@ -86,6 +80,18 @@ def no_command(arguments: Sequence[str], program: str, commands: Collection[str]
         return f"An option begins with two dashes: `{program} --{word}{others}`"
     if _is_run(word):
         return f"To see the tables of that run: `{program} report {shlex.quote(word)}`"
+    return ""
+
+
+def _of_form(word: str, others: str, program: str, options: Collection[str]) -> str:
+    """On a first word that has the wrong form, whatever it names; others: the words behind it."""
+    if word.startswith(tuple(_DASHES)):
+        return f"An option begins with two plain dashes: --{word.lstrip(_DASHES)}"
+    if word in ("run.py", "kbench") or word.endswith("/run.py"):
+        return f"The name of this program is there twice: `{program}{others}`"
+    option = f"--{word.lstrip('/').partition('=')[0].lower()}"
+    if option in options and (word.startswith("/") or "=" in word):
+        return f"An option begins with two dashes: `{program} --{word.lstrip('/')}{others}`"
     return ""
 
 

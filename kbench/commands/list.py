@@ -57,6 +57,19 @@ def main(options: argparse.Namespace) -> int:
     if options.variables:
         _print_variables(known, choices.chosen_pythons(vars(options), known), options.format)
         return 0
+    shown = _tables(options, known)
+    if options.format == "csv" and len(shown) > 1:
+        raise UserError("One CSV holds one table: `list backends --format csv` or `list examples --format csv`.")
+    terminal.print_text(grid.printed(shown, options.format, terminal.width()))
+    if "examples" in shown and options.format == "table":
+        core = ", ".join(one.name for one in known_examples().values() if one.core)
+        said = f"Without --examples, and as core, these are measured: {core}."
+        terminal.print_text(textwrap.fill(said, terminal.width(), initial_indent="\n"))
+    return 0
+
+
+def _tables(options: argparse.Namespace, known: Mapping[str, Backend]) -> dict[str, grid.Grid]:
+    """Those of backends and examples."""
     shown = {}
     if options.what in ("all", "backends"):
         device = devices.choose("auto", devices.gpus())
@@ -70,14 +83,7 @@ def main(options: argparse.Namespace) -> int:
     if options.what in ("all", "examples"):
         rows = [_example(example) for example in known_examples().values()]
         shown["examples"] = grid.Grid(_EXAMPLES, rows)
-    if options.format == "csv" and len(shown) > 1:
-        raise UserError("One CSV holds one table: `list backends --format csv` or `list examples --format csv`.")
-    terminal.print_text(grid.printed(shown, options.format, terminal.width()))
-    if "examples" in shown and options.format == "table":
-        core = ", ".join(one.name for one in known_examples().values() if one.core)
-        said = f"Without --examples, and as core, these are measured: {core}."
-        terminal.print_text(textwrap.fill(said, terminal.width(), initial_indent="\n"))
-    return 0
+    return shown
 
 
 def _print_variables(known: Mapping[str, Backend], pythons: Mapping[str, Choice], form: str) -> None:

@@ -82,32 +82,40 @@ def _with(backend: Backend, setting: str) -> Backend:
     if name == "policy" and _POLICY.fullmatch(value):
         return _renamed(backend, suffix, policy=value)
     if _VARIABLE.fullmatch(name) and is_given and not _OURS.fullmatch(name):
-        if is_secret(name):
-            raise UserError(
-                f"{name} is a secret by its name, and the value would be part of the row's name: set it before, and "
-                f"give it to the cells by --pass-env {name}."
-            )
-        if not _VALUE.fullmatch(value):
-            raise UserError(f"{setting!r}: the value may have only letters, digits and .:/=-_.")
-        builds = tuple(
-            replace(
-                build,
-                variables={**build.variables, name: value},
-                locked_variables={**build.locked_variables, name: value},
-            )
-            for build in backend.builds
-        )
-        return _renamed(backend, suffix, builds=builds, variables={**backend.variables, name: value})
+        return _with_variable(backend, name, value, suffix)
     if _PACKAGE.fullmatch(name) and is_given and name not in ("jit", "policy", "settings", axes.ARGUMENTS):
-        if "/" not in value:
-            return _of_version(backend, keras_of(backend) if name == "keras" else name, value, suffix)
-        if not _VALUE.fullmatch(value):
-            raise UserError(f"{value!r}: the path may have only letters, digits and .:/=-_.")
-        return _renamed(backend, suffix, sources={**backend.sources, **sources.find(name, value)})
+        return _with_package(backend, name, value, suffix)
     raise UserError(
         f"{setting!r} is not a setting: use jit=on, jit=off, policy=mixed_float16 (or another dtype policy), "
         "settings=default, keras=VERSION, keras=FOLDER, or NAME=VALUE for an environment variable."
     )
+
+
+def _with_variable(backend: Backend, name: str, value: str, suffix: str) -> Backend:
+    if is_secret(name):
+        raise UserError(
+            f"{name} is a secret by its name, and the value would be part of the row's name: set it before, and "
+            f"give it to the cells by --pass-env {name}."
+        )
+    if not _VALUE.fullmatch(value):
+        raise UserError(f"{f'{name}={value}'!r}: the value may have only letters, digits and .:/=-_.")
+    builds = tuple(
+        replace(
+            build,
+            variables={**build.variables, name: value},
+            locked_variables={**build.locked_variables, name: value},
+        )
+        for build in backend.builds
+    )
+    return _renamed(backend, suffix, builds=builds, variables={**backend.variables, name: value})
+
+
+def _with_package(backend: Backend, name: str, value: str, suffix: str) -> Backend:
+    if "/" not in value:
+        return _of_version(backend, keras_of(backend) if name == "keras" else name, value, suffix)
+    if not _VALUE.fullmatch(value):
+        raise UserError(f"{value!r}: the path may have only letters, digits and .:/=-_.")
+    return _renamed(backend, suffix, sources={**backend.sources, **sources.find(name, value)})
 
 
 def _untuned(backend: Backend, suffix: str) -> Backend:

@@ -7,8 +7,8 @@ are kept. Unknown events and keys are skipped.
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -121,99 +121,122 @@ def read_events(path: Path) -> GuestReport:
 
 def parse_events(events: bytes) -> GuestReport:
     """The report in these lines, from the last start on: a cell that is tried again appends to its file."""
-    epochs: dict[tuple[str, int], Epoch] = {}
-    phases: dict[str, float] = {}
-    facts: dict[str, Any] = {}
-    notes: list[str] = []
-    sites: dict[str, Site] = {}
-    fits: dict[str, list[Fit]] = {}
-    returned: dict[str, Returned] = {}
-    parity: dict[str, Parity] = {}
-    received: dict[int, Received] = {}
-    damaged = 0
-    last = ""
+    parts, last = _Parts(), ""
     for line in filter(bytes.strip, io.BytesIO(events)):  # not split, which makes millions of lines at once
-        if damaged > MOST_DAMAGED:
+        if parts.damaged > MOST_DAMAGED:
             break
         try:
             value = _loaded(line)
             kind = value["event"]
             event = msgspec.convert(value, KINDS[kind]) if kind in KINDS else None
         except (ValueError, KeyError, TypeError, RecursionError):
-            damaged += 1
+            parts.damaged += 1
             continue
-        last = str(kind)
         if kind == "start":
-            epochs, phases, facts, notes, damaged = {}, {}, {}, [], 0
-            sites, fits, returned, parity, received = {}, {}, {}, {}, {}
+            parts = _Parts()
         if kind in OPEN:
             known = told(value)
-            damaged += len(known) < len(value.keys() & Facts.__struct_fields__)
-            facts |= known
+            parts.damaged += len(known) < len(value.keys() & Facts.__struct_fields__)
+            parts.facts |= known
+        last = f"{kind} {parts.take(event, value)}".rstrip()
+    return parts.report(last)
+
+
+def _memory(event: Memory) -> dict[str, Any]:
+    found = {"import_memory_mib" if event.at == "import" else "peak_memory_mib": event.peak_mib}
+    return found if event.allocator_peak_mib is None else {**found, "allocator_peak_mib": event.allocator_peak_mib}
+
+
+# Kind of event -> the facts in one.
+_FACTS: dict[type, Callable[[Any], dict[str, Any]]] = {
+    Stopped: lambda event: {"stopped_after": event.epoch},
+    Order: lambda event: {
+        "order_sha256": event.sha256,
+        "samples_sha256": event.samples_sha256,
+        "different_samples": event.different_samples,
+        "sample_weights": event.sample_weights,
+    },
+    Shapes: lambda event: told({"input_shapes": event.inputs, "layer_shapes": event.layers}),
+    Probe: lambda event: told({"probe": event.outputs, "probe_scales": event.scales}),
+    StepAgain: lambda event: {"step_again": event},
+    Step: lambda event: {"first_step": event},
+    Memory: _memory,
+    Inside: lambda event: {"inside": event},
+    Traced: lambda event: {"traced": event},
+    Program: lambda event: {"program": event},
+    Error: lambda event: {
+        "error": event.message,
+        "error_kind": event.kind,
+        "error_in_keras": bool(event.in_keras),
+    },
+    End: lambda event: {"guest_seconds": event.seconds},
+}
+
+
+@dataclass
+class _Parts:
+    """What has been read since the last start."""
+
+    epochs: dict[tuple[str, int], Epoch] = field(default_factory=dict)
+    phases: dict[str, float] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    sites: dict[str, Site] = field(default_factory=dict)
+    fits: dict[str, list[Fit]] = field(default_factory=dict)
+    returned: dict[str, Returned] = field(default_factory=dict)
+    parity: dict[str, Parity] = field(default_factory=dict)
+    received: dict[int, Received] = field(default_factory=dict)
+    damaged: int = 0  # lines
+
+    def take(self, event: msgspec.Struct | None, value: Mapping[str, Any]) -> str:
+        """Add an event, None of a kind that adds nothing; returns which of its kind it is, such as an epoch's number.
+
+        value: as it was written.
+        """
+        self.facts |= _FACTS[type(event)](event) if type(event) in _FACTS else {}
+        named = len(self.phases) + len(self.notes) + len(self.sites) + len(self.returned)
         match event:
             case Epoch():
-                epochs[event.site or "", event.epoch] = _as_now(event)
-                last = f"epoch {event.epoch}"
-            case Phase() | Note() | Site() | Returned() if (
-                len(phases) + len(notes) + len(sites) + len(returned) >= MOST_NAMES
-            ):
-                damaged += 1
+                self.epochs[event.site or "", event.epoch] = _as_now(event)
+                return str(event.epoch)
+            case Phase() | Note() | Site() | Returned() if named >= MOST_NAMES:
+                self.damaged += 1
             case Phase():
-                phases[event.name] = phases.get(event.name, 0.0) + event.seconds
-                last = f"phase {event.name}"
+                self.phases[event.name] = self.phases.get(event.name, 0.0) + event.seconds
+                return event.name
             case Note():
-                notes.append(event.text[:LONGEST_TEXT])
-            case Received():
-                received[event.epoch] = event
+                self.notes.append(event.text[:LONGEST_TEXT])
             case Stopped():
-                facts["stopped_after"] = event.epoch
-                notes.append(f"its callbacks ended training after epoch {event.epoch}")
-            case Order():
-                facts["order_sha256"] = event.sha256
-                facts["samples_sha256"], facts["different_samples"] = event.samples_sha256, event.different_samples
-                facts["sample_weights"] = event.sample_weights
-            case Shapes():
-                facts |= told({"input_shapes": event.inputs, "layer_shapes": event.layers})
-            case Probe():
-                facts |= told({"probe": event.outputs, "probe_scales": event.scales})
-            case StepAgain():
-                facts["step_again"] = event
-            case Step():
-                facts["first_step"] = event
-            case Memory():
-                facts["import_memory_mib" if event.at == "import" else "peak_memory_mib"] = event.peak_mib
-                if event.allocator_peak_mib is not None:
-                    facts["allocator_peak_mib"] = event.allocator_peak_mib
+                self.notes.append(f"its callbacks ended training after epoch {event.epoch}")
+            case Received():
+                self.received[event.epoch] = event
             case Parity():
-                parity[event.stage] = event
-                last = f"parity {event.stage}"
+                self.parity[event.stage] = event
+                return event.stage
             case Site():
-                sites[event.site] = event
-            case Fit() if event.site in fits or len(fits) < MOST_NAMES:
-                fits.setdefault(event.site, []).append(_as_now(event))
+                self.sites[event.site] = event
+            case Fit() if event.site in self.fits or len(self.fits) < MOST_NAMES:
+                self.fits.setdefault(event.site, []).append(_as_now(event))
             case Fit():
-                damaged += 1
+                self.damaged += 1
             case Returned():  # in parts: the later ones add to it
                 given = {name: getattr(event, name) for name in event.__struct_fields__ if name in value}
-                returned[event.site] = msgspec.structs.replace(returned.get(event.site, event), **given)
-            case Inside():
-                facts["inside"] = event
-            case Traced():
-                facts["traced"] = event
-            case Program():
-                facts["program"] = event
-            case Error():
-                facts |= {"error": event.message, "error_kind": event.kind, "error_in_keras": bool(event.in_keras)}
-            case End():
-                facts["guest_seconds"] = event.seconds
-    by_name = {"sites": sites, "returned": returned, "parity": parity, "received": received}
-    facts |= by_name | {"fits": {site: tuple(calls) for site, calls in fits.items()}}
-    return GuestReport(
-        epochs=tuple(epochs[place] for place in sorted(epochs)),
-        phases=phases,
-        facts=Facts(**(facts | {"notes": tuple(notes), "events_damaged": damaged})),
-        last=last[:60],
-    )
+                self.returned[event.site] = msgspec.structs.replace(self.returned.get(event.site, event), **given)
+        return ""
+
+    def report(self, last: str) -> GuestReport:
+        """All of it; last: the last event."""
+        found = self.facts | {
+            "sites": self.sites,
+            "returned": self.returned,
+            "parity": self.parity,
+            "received": self.received,
+            "fits": {site: tuple(calls) for site, calls in self.fits.items()},
+            "notes": tuple(self.notes),
+            "events_damaged": self.damaged,
+        }
+        epochs = tuple(self.epochs[place] for place in sorted(self.epochs))
+        return GuestReport(epochs=epochs, phases=self.phases, facts=Facts(**found), last=last[:60])
 
 
 def _loaded(line: bytes) -> Any:

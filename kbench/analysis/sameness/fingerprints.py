@@ -127,19 +127,7 @@ def compared(measured: Sequence[Measured]) -> tuple[dict[str, tuple[Finding, ...
     found: dict[str, list[Finding]] = {}
     notes = {one.cell.id: first_steps.unchecked(one) for one in measured}
     for group in _groups(measured):
-        others = set[str]()  # cells that train on other samples: in whatever order
-        for name, aspect in {**_ASPECTS, **_OF_FITS}.items():
-            for one, difference in _of_aspect(name, aspect, group):
-                if name in OF_SAMPLES and one.cell.id in others:
-                    continue
-                others.update([one.cell.id] if name in OF_SAMPLES else [])
-                found.setdefault(one.cell.id, []).append(difference)
-        for one, difference in _of_aspect("operations per sample", _operations, group):
-            if one.cell.id not in found:  # another model has other operations too
-                found[one.cell.id] = [difference]
-        same_batch = [one for one in group if one.cell.id not in others or one.facts.samples_sha256 is None]
-        for one, difference in [*_own_weights(group), *_precision(group), *_outputs(same_batch)]:
-            found.setdefault(one.cell.id, []).append(difference)
+        others = _unlike_before_training(group, found)
         steps = _first_steps(group)
         for one, difference in steps:
             if difference.differs and one.cell.id not in found:  # other outputs have another step, too
@@ -157,6 +145,27 @@ def compared(measured: Sequence[Measured]) -> tuple[dict[str, tuple[Finding, ...
             if difference.differs:
                 found[one.cell.id] = [difference]
     return {cell: tuple(how) for cell, how in found.items()}, [_with(one, notes[one.cell.id]) for one in measured]
+
+
+def _unlike_before_training(group: Sequence[Measured], found: dict[str, list[Finding]]) -> set[str]:
+    """Add to `found` how cells differ in what they report and return before training.
+
+    Returns those that train on other samples, in whatever order.
+    """
+    others = set[str]()
+    for name, aspect in {**_ASPECTS, **_OF_FITS}.items():
+        for one, difference in _of_aspect(name, aspect, group):
+            if name in OF_SAMPLES and one.cell.id in others:
+                continue
+            others.update([one.cell.id] if name in OF_SAMPLES else [])
+            found.setdefault(one.cell.id, []).append(difference)
+    for one, difference in _of_aspect("operations per sample", _operations, group):
+        if one.cell.id not in found:  # another model has other operations too
+            found[one.cell.id] = [difference]
+    same_batch = [one for one in group if one.cell.id not in others or one.facts.samples_sha256 is None]
+    for one, difference in [*_own_weights(group), *_precision(group), *_outputs(same_batch)]:
+        found.setdefault(one.cell.id, []).append(difference)
+    return others
 
 
 def changed_by_arguments(measured: Sequence[Measured]) -> list[Measured]:

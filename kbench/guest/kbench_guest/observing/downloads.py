@@ -6,7 +6,7 @@ import functools
 import os
 import sys
 import types
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
 import numpy as np
 
@@ -29,14 +29,9 @@ def share(keras: Any, folder: str, files: Dict[str, List[str]], remark: Callable
 
     @functools.wraps(get_file)
     def shared(fname: Optional[str] = None, origin: Optional[str] = None, *args: Any, **kwargs: Any) -> Any:
-        for name in (str(fname), str(origin).rpartition("/")[2]):
-            path, said = files.get(name, ("", ""))
-            if path and os.path.exists(os.path.expanduser(path)):
-                if said:
-                    remark(said)
-                return os.path.expanduser(path)
-            if said:
-                raise Refused("data", said)
+        here = _here(files, (str(fname), str(origin).rpartition("/")[2]), remark)
+        if here:
+            return here
         own = kwargs.get("cache_dir") is None and len(args) < 8
         if own:
             kwargs["cache_dir"] = folder
@@ -58,6 +53,19 @@ def share(keras: Any, folder: str, files: Dict[str, List[str]], remark: Callable
                 # For the data loaders of Keras 2.2.4: numpy's `load` read pickles by default then.
                 load = functools.partial(np.load, allow_pickle=True)
                 module.np = types.SimpleNamespace(**dict(vars(np), load=load))
+
+
+def _here(files: Dict[str, List[str]], names: Iterable[str], remark: Callable[[str], None]) -> str:
+    """The path of the first of these files that kbench has; empty if it has none. Raises Refused, with the remark."""
+    for name in names:
+        path, said = files.get(name, ("", ""))
+        if path and os.path.exists(os.path.expanduser(path)):
+            if said:
+                remark(said)
+            return os.path.expanduser(path)
+        if said:
+            raise Refused("data", said)
+    return ""
 
 
 @contextlib.contextmanager
