@@ -370,7 +370,7 @@ class Facts(msgspec.Struct, frozen=True, dict=True):  # which keeps what is aske
 _TYPES = {one.name: one.type for one in msgspec.structs.fields(Facts)}
 
 
-def told(values: Mapping[str, object]) -> dict[str, Any]:
+def parse_facts(values: Mapping[str, object]) -> dict[str, Any]:
     """Those that are facts, by name. Left out: what is unknown, or of another type."""
     found = {}
     for name in values.keys() & _TYPES.keys():

@@ -16,7 +16,7 @@ from kbench.epochs import Epoch
 from kbench.findings import Finding
 from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
-from kbench.reported import Facts, told
+from kbench.reported import Facts, parse_facts
 from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, Ratio, Summary
 from kbench.values import FASTEST, OK, Cell, Measured, Outcome
 
@@ -90,7 +90,7 @@ def epochs(*seconds: float, samples: int = 1000, **metrics: Any) -> tuple[Epoch,
 
 def known(**facts: object) -> Facts:
     """As the store would read them."""
-    return Facts(**told(facts))
+    return Facts(**parse_facts(facts))
 
 
 def measured(

@@ -51,7 +51,7 @@ def test_the_wheel_holds_the_host_the_guest_the_backends_with_their_locks_and_th
     )
     assert data
     assert {f"kbench/_data/{name}" for name in data} <= names
-    assert files_under("kbench", ".py", ".txt", ".js", ".css", ".j2", ".LICENSE") <= names
+    assert files_under("kbench", ".py", ".txt", ".js", ".css", ".j2", ".LICENSE") | {"kbench/py.typed"} <= names
     assert not [name for name in names if name.startswith(("tests/", "results/")) or "__pycache__" in name]
 
 

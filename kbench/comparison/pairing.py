@@ -62,12 +62,12 @@ def pairs(runs: Sequence[ComparedRun], allowed: Collection[str] = ()) -> list[Pa
     mine, *theirs = [
         [replace(one, point=_among_runs(one.row, number)) for one in run.rows] for number, run in enumerate(runs)
     ]
-    beside = [compare([*mine, *rows], along, _suits, TO_RUN) for rows in theirs]
+    beside = [compare([*mine, *rows], along, reference_rank, TO_RUN) for rows in theirs]
     made = []
     for one in mine:
         for other, found in zip(others, beside, strict=True):
             like = [each for each in found if each.reference is one]
-            best = max(like, key=lambda each: _suits(each.row, each.reference), default=None)
+            best = max(like, key=lambda each: reference_rank(each.row, each.reference), default=None)
             made.append(_pair(first, other, best, allowed) if best else Pair(other.about.letter, one.row, None))
     for other, found in zip(others, beside, strict=True):
         # Another layout of a row that has been compared is left out.
@@ -81,7 +81,7 @@ def _among_runs(row: Summary, run: int) -> Point:
     return row.key.changed(axes.DATA, row.data_source).changed(axes.RUN, run)
 
 
-def _suits(one: Timed, other: Timed) -> int:
+def reference_rank(one: Timed, other: Timed) -> int:
     """How well the other is what a row is compared with: only rows of the first run are, best of the same layout."""
     exact = [axes.LAYOUT, axes.DEVICE]
     return (1 + (one.key.only(exact) == other.key.only(exact))) * (one.key[axes.RUN] != 0 == other.key[axes.RUN])

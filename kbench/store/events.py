@@ -28,7 +28,7 @@ from kbench.reported import (
     Step,
     StepAgain,
     Traced,
-    told,
+    parse_facts,
 )
 from kbench.store.files import loads, read_bytes
 
@@ -135,7 +135,7 @@ def parse_events(events: bytes) -> GuestReport:
         if kind == "start":
             parts = _Parts()
         if kind in OPEN:
-            known = told(value)
+            known = parse_facts(value)
             parts.damaged += len(known) < len(value.keys() & Facts.__struct_fields__)
             parts.facts |= known
         last = f"{kind} {parts.take(event, value)}".rstrip()
@@ -156,8 +156,8 @@ _FACTS: dict[type, Callable[[Any], dict[str, Any]]] = {
         "different_samples": event.different_samples,
         "sample_weights": event.sample_weights,
     },
-    Shapes: lambda event: told({"input_shapes": event.inputs, "layer_shapes": event.layers}),
-    Probe: lambda event: told({"probe": event.outputs, "probe_scales": event.scales}),
+    Shapes: lambda event: parse_facts({"input_shapes": event.inputs, "layer_shapes": event.layers}),
+    Probe: lambda event: parse_facts({"probe": event.outputs, "probe_scales": event.scales}),
     StepAgain: lambda event: {"step_again": event},
     Step: lambda event: {"first_step": event},
     Memory: _memory,

@@ -12,7 +12,7 @@ import msgspec
 
 from kbench import axes, workloads
 from kbench.errors import UserError
-from kbench.reported import told
+from kbench.reported import parse_facts
 from kbench.store.events import AGAIN, parse_events, read_events
 from kbench.store.files import read_json
 from kbench.store.runs import CellFolder, cell_folder, is_cluster, machines
@@ -210,7 +210,7 @@ def _measured(run: Path, cell: Cell, example: Mapping[str, Any], backend: Mappin
         outcome=outcome,
         epochs=report.epochs,
         phases=report.phases,
-        facts=msgspec.structs.replace(report.facts, notes=notes, **told(planned)),
+        facts=msgspec.structs.replace(report.facts, notes=notes, **parse_facts(planned)),
     )
 
 

@@ -65,10 +65,10 @@ def test_equal_values_are_the_same_data_in_any_precision(tmp_path: Path) -> None
 
 def test_steps_that_are_taken_together_are_told_one_by_one(tmp_path: Path) -> None:
     timed = {"seconds": 5.0, "step_seconds": [2.0, 2.0, 1.0], "rounds": [[1, 1, 2, 0], [2, 2, 3, 1]]}
-    with guest(tmp_path, "observing.cost") as (cost,):
-        assert cost.in_steps(timed, 1, 3) is timed
-        told = cost.in_steps(timed, 4, 9)
-        unknown = cost.in_steps({"seconds": 5.0}, 4, 9)
+    with guest(tmp_path, "observing.overhead") as (overhead,):
+        assert overhead.in_steps(timed, 1, 3) is timed
+        told = overhead.in_steps(timed, 4, 9)
+        unknown = overhead.in_steps({"seconds": 5.0}, 4, 9)
     assert told == {"seconds": 5.0, "step_seconds": [0.5] * 8 + [1.0], "rounds": [[1, 4, 8, 0], [2, 8, 9, 1]]}
     assert unknown == {"seconds": 5.0}
 
@@ -95,15 +95,18 @@ def test_how_many_steps_an_epoch_has_is_known_from_what_it_is_given(
 
 
 def test_the_programs_clock_stands_still_while_kbench_works_or_others_have_their_turn(tmp_path: Path) -> None:
-    with guest(tmp_path, "observing.cost", "turns") as (cost, turns), mock.patch.object(cost, "time") as clock:
+    with (
+        guest(tmp_path, "observing.overhead", "turns") as (overhead, turns),
+        mock.patch.object(overhead, "time") as clock,
+    ):
         clock.perf_counter.return_value = 10.0
-        start = cost.now()
-        with cost.own_work():
+        start = overhead.now()
+        with overhead.excluded_from_time():
             clock.perf_counter.return_value = 14.0
-            assert cost.now() == start
-            with cost.own_work():
+            assert overhead.now() == start
+            with overhead.excluded_from_time():
                 turns._held[0] += 1.0
                 clock.perf_counter.return_value = 16.0
-        assert cost.now() == start
+        assert overhead.now() == start
         clock.perf_counter.return_value = 19.0
-        assert cost.now() - start == pytest.approx(3.0)
+        assert overhead.now() - start == pytest.approx(3.0)

@@ -14,7 +14,7 @@ from kbench.analysis.times import call_costs, memory_growth
 from kbench.analysis.times.call_costs import Call
 from kbench.epochs import Epoch
 from kbench.findings import Finding
-from kbench.reported import Described, Parity, told
+from kbench.reported import Described, Parity, parse_facts
 from kbench.text import listed
 from kbench.values import CALL, EPOCH, FAILED, OK, REST, RUN, SCRIPT, STEP, Measured
 
@@ -116,7 +116,7 @@ def _of_line(one: Measured, line: str) -> Measured:
         outcome = replace(outcome, status=FAILED, reason="the program did not get there, or its inputs are unknown")
     about = about or Parity()
     facts = {
-        **told(about.described or {}),
+        **parse_facts(about.described or {}),
         "notes": (*one.facts.notes, *(about.notes or ())),
         "carried": bool(about.carried),
         "parity": {"forward": about},
@@ -158,7 +158,7 @@ def _sites(one: Measured, often: frozenset[str]) -> Iterable[Measured]:
         kept = call_costs.as_epochs(calls, fits) if by_call else _epochs(epochs)
         if not (kept and epochs):  # a fit may end before its first epoch does
             continue
-        facts = told(about.facts)
+        facts = parse_facts(about.facts)
         yield _part(
             one,
             name,

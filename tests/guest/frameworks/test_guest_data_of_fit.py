@@ -29,7 +29,7 @@ def test_what_fit_is_given_is_seen_and_may_be_replaced_however_it_is_given(tmp_p
         given["x"] = "replaced"
 
     with guest(tmp_path, "frameworks.keras3") as (keras3,), mock.patch.dict("sys.modules", {module.__name__: module}):
-        with keras3.AnyBackend().data_of_fit(see):
+        with keras3.Keras3().data_of_fit(see):
             made = EpochIterator(x="own", y="labels") if by_name else EpochIterator("own", "labels")
         after = EpochIterator("own", "labels")
     assert seen == [("own", "labels", None)]

@@ -242,7 +242,7 @@ def test_the_norm_of_all_gradients_is_clipped_in_each_generations_words(tmp_path
                 framework.optimizer({**settings, "global_clipnorm": 5.0})
             assert taken.call_args.kwargs[name] == 5.0
             config = {"lr": 0.1, name: 5.0}
-            framework.held_rate(config)
+            framework.initial_learning_rate(config)
             assert config["global_clipnorm"] == 5.0
     for backend, name in [("theano", "clipnorm"), ("mxnet", "global_clipnorm")]:
         with loaded(tmp_path, backend, 2) as framework:

@@ -70,7 +70,7 @@ class Answering:
             raise self.compiled
         return self.compiled
 
-    def kernel_otherwise(self, model: object) -> str:
+    def default_kernel(self, model: object) -> str:
         return self.otherwise
 
 

@@ -23,7 +23,7 @@ def reported(framework: "Framework", model: Any, events: "Events") -> Iterator[N
             traceback.print_exc()
         yield
     try:
-        found = sorted(seen | framework.kernels_compiled(model)) or [framework.kernel_otherwise(model)]
+        found = sorted(seen | framework.kernels_compiled(model)) or [framework.default_kernel(model)]
     except Exception:
         traceback.print_exc()
         return

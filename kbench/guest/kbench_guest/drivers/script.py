@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 from kbench_guest.drivers import program
 from kbench_guest.frameworks import legacy_keras
-from kbench_guest.observing import cost, shims
+from kbench_guest.observing import overhead, shims
 from kbench_guest.observing.errors import own_frames, show_error
 from kbench_guest.observing.imports import Files, KerasOfTensorFlow, Watched, is_there
 from kbench_guest.observing.reasons import in_words, reason_of
@@ -52,7 +52,7 @@ class Script:
         self._leave, os._exit = os._exit, self._exit
         secret = os.environ.pop("KBENCH_ARGUMENTS", "")  # where the spec, which is kept, has them masked
         arguments = json.loads(secret) if secret else self._program["arguments"]
-        self._started = cost.now()
+        self._started = overhead.now()
         try:
             program.run(self._program, self._files, arguments, self._remark)
         except SystemExit as stop:
@@ -222,14 +222,14 @@ class Script:
             text = "it trains no model by fit or train_on_batch and runs none, so there is nothing to compare"
             self._events.write("error", kind="unsupported", message=text)
             return
-        self._events.write("end", seconds=cost.now() - self._started)
+        self._events.write("end", seconds=overhead.now() - self._started)
 
     def _report(self, status: int) -> None:
         """Write what is known of the program, once."""
         if self._reported:
             return
         self._reported = True
-        seconds = cost.now() - self._started
+        seconds = overhead.now() - self._started
         broken = ""
         if self._calls is not None:
             self._calls.flush()

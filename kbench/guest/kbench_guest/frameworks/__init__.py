@@ -25,7 +25,7 @@ def load() -> "KerasModels":
     from kbench_guest.frameworks import keras2, keras3
 
     generation: Any = keras2 if number == "2" else keras3
-    interface: Type[KerasModels] = generation.BACKENDS.get(name, generation.AnyBackend)
+    interface: Type[KerasModels] = generation.BACKENDS.get(name, generation.OTHERS)
     return interface()
 
 

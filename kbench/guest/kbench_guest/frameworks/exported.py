@@ -141,7 +141,7 @@ def _batches(x: Any, batch_size: int) -> List[Any]:
     return [arrays.mapped(operator.itemgetter(part), x) for part in parts]
 
 
-class Exported(DoneOnReturn, keras3.AnyBackend):
+class Exported(DoneOnReturn, keras3.Keras3):
     """The Keras that makes and exports the model, and the runtime that runs it. spec: the cell's."""
 
     def __init__(self, spec: Dict[str, Any]) -> None:

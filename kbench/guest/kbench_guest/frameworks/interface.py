@@ -163,7 +163,7 @@ class Framework:
         """Those in the graph of a model that has computed its outputs. May raise anything."""
         return set()
 
-    def kernel_otherwise(self, model: Any) -> str:
+    def default_kernel(self, model: Any) -> str:
         """The one that shows neither here nor there; empty if that is unknown."""
         return ""
 
@@ -189,7 +189,7 @@ class Framework:
         return {}
 
 
-class OnPyTorch:
+class PyTorchMixin:
     """What PyTorch does, with Keras and without."""
 
     module: Any
@@ -199,7 +199,7 @@ class OnPyTorch:
         compiled = getattr(model, "jit_compile", False)  # it would be compiled anew
         return recurrent.called({}) if compiled else recurrent.in_torch()
 
-    def kernel_otherwise(self, model: Any) -> str:
+    def default_kernel(self, model: Any) -> str:
         return recurrent.UNROLLED if getattr(model, "jit_compile", False) else recurrent.LOOP
 
     def wait(self, model: Any, outputs: Any = None) -> None:
@@ -220,7 +220,7 @@ class OnPyTorch:
         return {"intra_op": self.module.get_num_threads(), "inter_op": self.module.get_num_interop_threads()}
 
 
-class OnTensorFlow2:
+class TensorFlow2Mixin:
     """What TensorFlow 2 does, with Keras and without."""
 
     module: Any
@@ -228,7 +228,7 @@ class OnTensorFlow2:
     def kernels_seen(self, model: Any) -> ContextManager[Set[str]]:
         return recurrent.in_tensorflow_functions()
 
-    def kernel_otherwise(self, model: Any) -> str:
+    def default_kernel(self, model: Any) -> str:
         return "" if getattr(model, "run_eagerly", False) else recurrent.UNROLLED
 
     def pending(self, outputs: Any) -> Optional[Pending]:
@@ -239,7 +239,7 @@ class OnTensorFlow2:
         return {"intra_op": of.get_intra_op_parallelism_threads(), "inter_op": of.get_inter_op_parallelism_threads()}
 
 
-class OnMXNet:
+class MXNetMixin:
     """What MXNet does, with Keras and without."""
 
     module: Any

@@ -10,14 +10,14 @@ import numpy as np
 from keras import backend as K
 
 from kbench_guest.frameworks import keras_models, recurrent, theano_headers, trials
-from kbench_guest.frameworks.interface import DoneOnReturn, OnMXNet
+from kbench_guest.frameworks.interface import DoneOnReturn, MXNetMixin
 from kbench_guest.protocol import Refused
 
 CONVOLUTIONS = ("Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose", "ConvLSTM2DCell", "ConvLSTM2D")
 KERNELS = ("kernel", "recurrent_kernel")
 
 
-class AnyBackend(keras_models.KerasModels):
+class Keras2(keras_models.KerasModels):
     """Keras 2, whatever runs below it."""
 
     function_maker = "_make_"
@@ -37,7 +37,7 @@ class AnyBackend(keras_models.KerasModels):
             settings["clipnorm"] = settings.pop("global_clipnorm")
         return getattr(keras.optimizers, class_name)(lr=rate, decay=decay, **settings)
 
-    def held_rate(self, config: Dict[str, Any]) -> Tuple[Any, Any]:
+    def initial_learning_rate(self, config: Dict[str, Any]) -> Tuple[Any, Any]:
         if "clipnorm" in config:
             config["global_clipnorm"] = config.pop("clipnorm")
         return config.pop("lr", None), config.get("decay", 0.0)
@@ -122,7 +122,7 @@ class AnyBackend(keras_models.KerasModels):
         return [np.array(value) for value in K.batch_get_value(list(weights))]
 
 
-class TensorFlow1(DoneOnReturn, AnyBackend):
+class TensorFlow1(DoneOnReturn, Keras2):
     """Its session returns when the work is done."""
 
     def order_of_updates(self, ordered: bool) -> str:
@@ -159,7 +159,7 @@ class TensorFlow1(DoneOnReturn, AnyBackend):
         return {"intra_op": held.intra_op_parallelism_threads, "inter_op": held.inter_op_parallelism_threads}
 
 
-class CNTK(DoneOnReturn, AnyBackend):
+class CNTK(DoneOnReturn, Keras2):
     def correct_normalization(self) -> None:
         """In training Keras hands BatchNormalization's epsilon on as the axis, which is ignored: it stays 0.001."""
         from keras.backend import cntk_backend
@@ -182,7 +182,7 @@ class CNTK(DoneOnReturn, AnyBackend):
         return recurrent.of_cntk(model.outputs)
 
 
-class Theano(DoneOnReturn, AnyBackend):
+class Theano(DoneOnReturn, Keras2):
     """Its convolutions flip the kernel."""
 
     def prepare(self) -> None:
@@ -214,7 +214,7 @@ class Theano(DoneOnReturn, AnyBackend):
     from_shared = to_shared  # twice flipped is not flipped
 
 
-class MXNet(OnMXNet, AnyBackend):
+class MXNet(MXNetMixin, Keras2):
     """keras-mxnet has kernels as (filters, inputs, rows, columns) where images are channels_first."""
 
     # In RMSprop it divides by sqrt(v + epsilon), as Keras 3 does.
@@ -315,4 +315,5 @@ def _is_kernel(owner: Any, name: Optional[str]) -> bool:
     return owner.__class__.__name__ in CONVOLUTIONS and name in KERNELS
 
 
+OTHERS = Keras2  # what serves any other backend
 BACKENDS = {"tensorflow": TensorFlow1, "cntk": CNTK, "theano": Theano, "mxnet": MXNet}

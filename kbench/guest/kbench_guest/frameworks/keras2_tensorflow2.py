@@ -31,11 +31,11 @@ class TensorFlow2(keras3.TensorFlow2):
         found = {layer.compute_dtype for layer in every_layer(model)}
         return {"jit": "on" if getattr(model, "_jit_compile", None) else "off", "computes_in": sorted(found)}
 
-    def held_rate(self, config: Dict[str, Any]) -> Tuple[Any, Any]:
+    def initial_learning_rate(self, config: Dict[str, Any]) -> Tuple[Any, Any]:
         # How it updates, which Keras 3 leaves to the model.
         for name in ("jit_compile", "is_legacy_optimizer"):
             config.pop(name, None)
-        return super().held_rate(config)
+        return super().initial_learning_rate(config)
 
     def steps_of_a_call(self, model: Any) -> int:
         held = getattr(model, "_steps_per_execution", None)  # a variable

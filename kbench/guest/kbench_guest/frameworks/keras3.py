@@ -11,7 +11,7 @@ import numpy as np
 
 from kbench_guest.arrays import leaves
 from kbench_guest.frameworks import keras_models, profilers, recurrent, time_steps, trials
-from kbench_guest.frameworks.interface import DoneOnReturn, OnPyTorch, OnTensorFlow2, Pending
+from kbench_guest.frameworks.interface import DoneOnReturn, Pending, PyTorchMixin, TensorFlow2Mixin
 from kbench_guest.frameworks.layers import every_layer
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 QUICKLY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
 
-class AnyBackend(keras_models.KerasModels):
+class Keras3(keras_models.KerasModels):
     """Keras 3, whatever runs below it."""
 
     eager = True
@@ -70,7 +70,7 @@ class AnyBackend(keras_models.KerasModels):
         """The module that has them and their schedules."""
         return keras.optimizers
 
-    def held_rate(self, config: Dict[str, Any]) -> Tuple[Any, Any]:
+    def initial_learning_rate(self, config: Dict[str, Any]) -> Tuple[Any, Any]:
         rate = config.pop("learning_rate", None)
         config.pop("name", None)
         if not config.get("use_ema"):
@@ -216,7 +216,7 @@ class AnyBackend(keras_models.KerasModels):
         return [np.array(keras.ops.convert_to_numpy(weight)) for weight in weights]
 
 
-class TensorFlow2(OnTensorFlow2, AnyBackend):
+class TensorFlow2(TensorFlow2Mixin, Keras3):
     _compilations = 0
 
     def step_hook(self, model: Any, kind: str, wrap: Callable[..., Any]) -> None:
@@ -248,7 +248,7 @@ class TensorFlow2(OnTensorFlow2, AnyBackend):
         return self.module.config.experimental.get_memory_info("GPU:0")["peak"]
 
 
-class JAX(AnyBackend):
+class JAX(Keras3):
     kernels = ("LSTM",)
     _compilations: Optional[int] = None  # not asked yet
 
@@ -264,7 +264,7 @@ class JAX(AnyBackend):
     def kernels_seen(self, model: Any) -> ContextManager[Set[str]]:
         return recurrent.called(recurrent.OF_JAX)
 
-    def kernel_otherwise(self, model: Any) -> str:
+    def default_kernel(self, model: Any) -> str:
         return "" if model.run_eagerly else recurrent.UNROLLED
 
     def traced(self, run: Callable[[], None], folder: str, path: str) -> List[Tuple[str, float, int]]:
@@ -313,7 +313,7 @@ class JAX(AnyBackend):
         return (device.memory_stats() or {}).get("peak_bytes_in_use")
 
 
-class PyTorch(OnPyTorch, AnyBackend):
+class PyTorch(PyTorchMixin, Keras3):
     supports_run_eagerly = False  # it runs eagerly unless jit_compile is on
     several_steps = keras_models.KerasModels.several_steps  # Keras 3 refuses it there
 
@@ -338,7 +338,7 @@ class PyTorch(OnPyTorch, AnyBackend):
         return "gpu" if model.weights[0].value.device.type == "cuda" else "cpu"
 
 
-class OpenVINO(DoneOnReturn, AnyBackend):
+class OpenVINO(DoneOnReturn, Keras3):
     def prepare(self) -> None:
         """Make it compute in float32, as the others do: by default it takes bfloat16 if the processor has that."""
         compile_model = self.module.compile_model
@@ -351,7 +351,7 @@ class OpenVINO(DoneOnReturn, AnyBackend):
     def kernels_seen(self, model: Any) -> ContextManager[Set[str]]:
         return recurrent.called(recurrent.OF_OPENVINO)
 
-    def kernel_otherwise(self, model: Any) -> str:
+    def default_kernel(self, model: Any) -> str:
         return recurrent.UNROLLED
 
     def device(self, model: Any) -> str:
@@ -360,4 +360,5 @@ class OpenVINO(DoneOnReturn, AnyBackend):
         return "cpu" if get_device() == "CPU" else "gpu"
 
 
+OTHERS = Keras3  # what serves any other backend
 BACKENDS = {"tensorflow": TensorFlow2, "jax": JAX, "torch": PyTorch, "openvino": OpenVINO}

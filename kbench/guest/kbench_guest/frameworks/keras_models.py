@@ -135,7 +135,7 @@ class KerasModels(Framework):
         """An optimizer of this class, in the words of the generation."""
         raise NotImplementedError
 
-    def held_rate(self, config: Dict[str, Any]) -> Tuple[Any, Any]:
+    def initial_learning_rate(self, config: Dict[str, Any]) -> Tuple[Any, Any]:
         """(learning rate, decay) out of an optimizer's configuration, which is then without them."""
         raise NotImplementedError
 
@@ -222,7 +222,7 @@ class KerasModels(Framework):
         """{class_name, learning_rate, decay, ...} as the optimizer holds them, in the words of an OPTIMIZER."""
         optimizer = getattr(optimizer, "inner_optimizer", optimizer)  # of a loss that is scaled, in float16
         config = dict(self.optimizer_config(optimizer))
-        rate, decay = self.held_rate(config)
+        rate, decay = self.initial_learning_rate(config)
         name = optimizer.__class__.__name__
         if name == "RMSprop" and self.epsilon_under_root:
             config["epsilon"] = config["epsilon"] ** 0.5

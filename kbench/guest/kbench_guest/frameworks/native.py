@@ -9,7 +9,14 @@ import numpy as np
 
 from kbench_guest import arrays, scores
 from kbench_guest.frameworks import recurrent
-from kbench_guest.frameworks.interface import DoneOnReturn, Framework, OnMXNet, OnPyTorch, OnTensorFlow2, Pending
+from kbench_guest.frameworks.interface import (
+    DoneOnReturn,
+    Framework,
+    MXNetMixin,
+    Pending,
+    PyTorchMixin,
+    TensorFlow2Mixin,
+)
 
 if TYPE_CHECKING:
     from kbench_guest.clock import EpochClock
@@ -111,7 +118,7 @@ class Chainer(AnyFramework):
     def kernels_seen(self, model: Any) -> ContextManager[Set[str]]:
         return recurrent.in_chainer()
 
-    def kernel_otherwise(self, model: Any) -> str:
+    def default_kernel(self, model: Any) -> str:
         return recurrent.LOOP
 
     def wait(self, model: Any, outputs: Any = None) -> None:
@@ -128,7 +135,7 @@ class Chainer(AnyFramework):
         return lambda: event.done, event.synchronize
 
 
-class PyTorch(OnPyTorch, AnyFramework):
+class PyTorch(PyTorchMixin, AnyFramework):
     def device(self, model: Any) -> str:
         found = [value.device.type for value in model.inside(self.module.Tensor)]
         return {"cpu": "cpu", "cuda": "gpu"}.get(found[0], "unknown") if found else "unknown"
@@ -149,7 +156,7 @@ class JAX(AnyFramework):
     def kernels_seen(self, model: Any) -> ContextManager[Set[str]]:
         return recurrent.called(recurrent.OF_JAX)
 
-    def kernel_otherwise(self, model: Any) -> str:
+    def default_kernel(self, model: Any) -> str:
         return recurrent.UNROLLED
 
     def wait(self, model: Any, outputs: Any = None) -> None:
@@ -172,7 +179,7 @@ class JAX(AnyFramework):
         return is_done, functools.partial(jax.block_until_ready, leaves)
 
 
-class TensorFlow2(OnTensorFlow2, AnyFramework):
+class TensorFlow2(TensorFlow2Mixin, AnyFramework):
     def device(self, model: Any) -> str:
         places = [value.device for value in model.inside(self.module.Variable)]
         return "unknown" if not places else "gpu" if "GPU" in places[0] else "cpu"
@@ -181,7 +188,7 @@ class TensorFlow2(OnTensorFlow2, AnyFramework):
         self.module.test.experimental.sync_devices()
 
 
-class MXNet(OnMXNet, AnyFramework):
+class MXNet(MXNetMixin, AnyFramework):
     def device(self, model: Any) -> str:
         modules, blocks = model.inside(self.module.mod.Module), model.inside(self.module.gluon.Block)
         contexts = [context for module in modules for context in module._context]

@@ -223,7 +223,7 @@ class OnJAX:
         return lambda: compiled([one.value for one in optimizer.variables], [one.value for one in weights])
 
 
-class OnPyTorch:
+class PyTorchMixin:
     """Functions of PyTorch; compiled: whether the model's steps are."""
 
     def __init__(self, module: Any, model: Any) -> None:
@@ -270,4 +270,4 @@ class OnPyTorch:
         return function
 
 
-MAKERS: Dict[str, Any] = {"tensorflow": OnTensorFlow, "jax": OnJAX, "torch": OnPyTorch}
+MAKERS: Dict[str, Any] = {"tensorflow": OnTensorFlow, "jax": OnJAX, "torch": PyTorchMixin}

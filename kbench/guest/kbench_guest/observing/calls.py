@@ -16,7 +16,7 @@ import numpy as np
 from kbench_guest import process
 from kbench_guest.clock import StepClock
 from kbench_guest.frameworks.layers import remember_initializers
-from kbench_guest.observing import about, changes, cost, cutting
+from kbench_guest.observing import about, changes, cutting, overhead
 from kbench_guest.observing.afterwards import Afterwards
 from kbench_guest.observing.fits import Fit, as_scores
 from kbench_guest.observing.loops import Loops
@@ -113,7 +113,7 @@ class Calls:
         def called(model: Any, *args: Any, **kwargs: Any) -> Any:
             observed = None
             if in_main_thread(self._pid) and not self._inside:
-                with cost.own_work():
+                with overhead.excluded_from_time():
                     observed = self.guarded(begin, method, original, model, args, kwargs)
             if observed is None:
                 return original(model, *args, **kwargs)
@@ -179,14 +179,14 @@ class Calls:
         clock = self.clock(model)
         clock.drop()  # it may stand in another turn
         self._fit, clock.active, clock.may_pause = fit, True, site.fit_seconds >= SHORT_FIT
-        start, turn = cost.now(), self._turns.turn
+        start, turn = overhead.now(), self._turns.turn
 
         def end(found: Any) -> None:
             fit.returns()
             if listed is not None:
                 listed[:] = [one for one in listed if one not in (fit.first, fit.last)]
-            seconds = cost.now() - start
-            with cost.own_work():
+            seconds = overhead.now() - start
+            with overhead.excluded_from_time():
                 self._fit, clock.active = None, False
                 clock.drop()
                 site.fit_seconds = seconds
@@ -276,13 +276,13 @@ class Calls:
             self.describe(site, model, {})  # before its first step, whose gradients are of these weights
         x = args[0] if args else kwargs.get("x")
         samples = int(x.shape[0]) if method == CALL and len(x.shape) else about.rows(x)
-        compiled, start = self.framework.compilations(), cost.now()
+        compiled, start = self.framework.compilations(), overhead.now()
 
         def end(found: Any) -> None:
             if method == CALL:
                 self.framework.wait(model, found)  # it may return before its work is done
-            seconds = cost.now() - start
-            with cost.own_work():
+            seconds = overhead.now() - start
+            with overhead.excluded_from_time():
                 added = None if compiled is None else (self.framework.compilations() or 0) - compiled
                 its_scores = scores(model, found) if method in GIVE_SCORES else {}
                 self._end_call(site, model, samples, seconds, its_scores, added)

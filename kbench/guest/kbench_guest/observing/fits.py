@@ -7,7 +7,7 @@ import keras
 import numpy as np
 
 from kbench_guest.callback_time import BatchHooks
-from kbench_guest.observing import about, cost
+from kbench_guest.observing import about, overhead
 from kbench_guest.observing.returned import numbers
 from kbench_guest.turns import Call, leave_out
 
@@ -64,7 +64,7 @@ class Fit:
         """Some backends compile in fit before the epoch begins: the very first epoch counts from the call."""
         now = time.perf_counter()
         self._in_callbacks = now - (self._beginning or now)
-        with cost.own_work():
+        with overhead.excluded_from_time():
             if self._done == 0 and not self._site.described and about.has_all_weights(self._model):
                 self._calls.describe(self._site, self._model, self._facts)
             if self._done == 0 and self._looks and about.has_all_weights(self._model):
@@ -97,9 +97,9 @@ class Fit:
         steps = clock.begun * self._at_once
         if self._at_once > 1 and 0 < self._steps < steps:  # the last execution has fewer
             steps = self._steps
-        timed = cost.in_steps(clock.lap(self._start, self._end), self._at_once, steps)
+        timed = overhead.in_steps(clock.lap(self._start, self._end), self._at_once, steps)
         self._done += 1
-        with cost.own_work():
+        with overhead.excluded_from_time():
             self._calls.describe(self._site, self._model, self._facts, trained=True)
         compiled = self._calls.framework.compilations()
         within = self._around_batches.taken()

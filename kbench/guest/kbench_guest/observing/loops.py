@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional
 import keras
 import numpy as np
 
-from kbench_guest.observing import cost
+from kbench_guest.observing import overhead
 from kbench_guest.observing.wrapping import wrap_methods
 
 if TYPE_CHECKING:
@@ -143,14 +143,14 @@ class Loops:
     def _end(self, parameters: int) -> None:
         """A step has ended, in a line of the program."""
         site = self._calls.site(LOOP)
-        ended = cost.now()
-        with cost.own_work():
+        ended = overhead.now()
+        with overhead.excluded_from_time():
             self._calls.step_loss(site, self._loss)
             self._loss = None
             if site.name in self._ended:
                 self._calls.end_step(site, ended - self._ended[site.name], parameters)
             self._calls.passed_on(site)
-        self._ended[site.name] = cost.now()
+        self._ended[site.name] = overhead.now()
 
 
 def is_number(value: Any) -> bool:

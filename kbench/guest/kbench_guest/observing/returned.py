@@ -17,7 +17,7 @@ import numpy as np
 
 from kbench_guest.arrays import leaves, mapped
 from kbench_guest.frameworks.layers import find, layers
-from kbench_guest.observing import cost
+from kbench_guest.observing import overhead
 from kbench_guest.observing.about import rows
 from kbench_guest.observing.methods import SCORES
 from kbench_guest.observing.wrapping import by_name, wrap_methods
@@ -182,10 +182,10 @@ class Returned:
     def _loads(self, method: str, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def loaded(model: Any, *args: Any, **kwargs: Any) -> Any:
-            with cost.own_work():
+            with overhead.excluded_from_time():
                 before = self._guarded(self._hashes, model)
             found = original(model, *args, **kwargs)
-            with cost.own_work():
+            with overhead.excluded_from_time():
                 named = by_name(original, args, kwargs) or {}
                 self._guarded(self._mark, model, before, named)
             return found

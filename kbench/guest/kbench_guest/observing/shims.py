@@ -87,13 +87,13 @@ class Shims:
     def _for_new(self) -> None:
         import numpy
 
-        from kbench_guest.observing import old_endings, old_functions  # which import Keras
+        from kbench_guest.observing import keras2_arguments, old_functions  # which import Keras
 
         keras = self._keras
-        for serve in old_endings.ALL:
+        for serve in keras2_arguments.ALL:
             serve(keras, self._used)
         for name in OPTIMIZERS:
-            setattr(keras.optimizers, name.lower(), old_endings.named_optimizer(keras, name, self._used))
+            setattr(keras.optimizers, name.lower(), keras2_arguments.named_optimizer(keras, name, self._used))
         self._given(keras.models, "Input", keras.Input)
         self._given(keras.Model, "predict_classes", _classes)
         self._given(keras.Model, "predict_proba", _probabilities)

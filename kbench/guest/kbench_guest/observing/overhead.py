@@ -19,7 +19,7 @@ def now() -> float:
 
 
 @contextlib.contextmanager
-def own_work() -> Iterator[None]:
+def excluded_from_time() -> Iterator[None]:
     """A context in which kbench works, and the program waits for it."""
     if _own[1] is not None:  # within such a context
         yield
