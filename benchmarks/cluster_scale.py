@@ -38,7 +38,7 @@ from kbench.cluster import fleet, folder
 from kbench.cluster.block import KEPT
 from kbench.cluster.loop import Loop
 from kbench.cluster.machines import this_machine
-from kbench.cluster.messages import Block, Order, Result, decode, encode
+from kbench.cluster.messages import Block, BlockOrder, Result, decode, encode
 from kbench.cluster.schedule import Schedule
 
 MOST_TIME, MOST_KIB = 1.5, 10.0  # per cell
@@ -65,7 +65,7 @@ class Instead:
 
     def measure(self, order: bytes, topic: str) -> bytes:
         """As kbench.cluster.worker.measure."""
-        name = decode(order, Order).block.example
+        name = decode(order, BlockOrder).block.example
         files = {
             path.replace(NAME.decode(), name): content.replace(NAME, name.encode())
             for path, content in self._files.items()
@@ -76,9 +76,9 @@ class Instead:
 class Orders:
     """As kbench.cluster.orders.Orders."""
 
-    def of(self, block: Block) -> Order:
+    def of(self, block: Block) -> BlockOrder:
         """The block's order."""
-        return Order(block=block, request={}, device="cpu", path="", sha256="", argv=())
+        return BlockOrder(block=block, request={}, device="cpu", path="", sha256="", argv=())
 
 
 def serve(workers: int, pipe: Connection) -> None:

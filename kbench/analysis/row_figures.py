@@ -97,17 +97,17 @@ class RowProcesses:
         return step_times.median_of([self.scale * 1000 * epoch.seconds / epoch.samples for epoch in self.timed])
 
     @cached_property
-    def work(self) -> roofline.Work | None:
+    def work(self) -> roofline.RooflineWork | None:
         """What a sample takes, as far as that is counted."""
         return roofline.work(self.facts)
 
     @cached_property
-    def grows(self) -> memory_growth.Growth | None:
+    def grows(self) -> memory_growth.MemoryGrowth | None:
         """How its memory does."""
         return memory_growth.of_row(self.ok)
 
     @cached_property
-    def slower(self) -> time_growth.Growth | None:
+    def slower(self) -> time_growth.TimeGrowth | None:
         """How each call of its line takes longer than those before."""
         return time_growth.of_row(self.ok) if self.kind.of_line else None
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 import psutil
 
 from kbench.cells import orphans, turns
-from kbench.cells.turns import Turn
+from kbench.cells.turns import ProcessTurn
 from kbench.machine import host
 from kbench.machine.gpu_memory import DeviceMemory
 from kbench.store import guest_files
@@ -61,7 +61,7 @@ def launch(
     timeout: float,
     watch: Callable[[], object],
     memory_limit_mib: float | None = None,
-    turn: Turn | None = None,
+    turn: ProcessTurn | None = None,
     stdin: Path | None = None,
     stdout: Path | None = None,
     gpu: int | None = None,
@@ -102,7 +102,7 @@ def launch(
         with contextlib.suppress(OSError):  # it has ended
             # A core file would lie among the results, with all that was in memory.
             resource.prlimit(process.pid, resource.RLIMIT_CORE, (0, 0))
-        memory = Memory(process.pid, MEMORY_SECONDS if memory_limit_mib is None else POLL_SECONDS, on_device)
+        memory = MemoryWatch(process.pid, MEMORY_SECONDS if memory_limit_mib is None else POLL_SECONDS, on_device)
         timed_out = lingered = over_memory = False
         told_end: float | None = None
         away = 0.0
@@ -170,7 +170,7 @@ def run_to_completion(running: Running[T]) -> T:
             _wait(process, POLL_SECONDS)
 
 
-class Memory:
+class MemoryWatch:
     """The peak of the resident memory of a process and its descendants, over all calls of `sample`.
 
     Shared pages count for each process, and a peak between two calls is missed. Also measures `on_device`.

@@ -17,7 +17,7 @@ from kbench.cells import spec as specs
 from kbench.cells.launcher import Launcher, Running, run_to_completion
 from kbench.cells.outcomes import outcome_of
 from kbench.cells.spec import RunPaths
-from kbench.cells.turns import Turn, TurnScheduler
+from kbench.cells.turns import ProcessTurn, TurnScheduler
 from kbench.environments import ensure
 from kbench.machine import devices
 from kbench.planning.tasks import CellTask
@@ -78,7 +78,7 @@ def run(
             before(together[0])
             measuring.together(together)
             if more := further(together):
-                measuring.folder = store.Watched(here.run)  # whose run.json has these now
+                measuring.folder = store.WatchedFolder(here.run)  # whose run.json has these now
                 measuring.together(more)
     except KeyboardInterrupt:
         for task in list(measuring.running.values()):
@@ -95,7 +95,7 @@ class _Measuring:
         self._known = known  # by id: of cells that need not start
         self.outcomes: dict[str, Outcome] = {}
         self.running: dict[str, CellTask] = {}
-        self.folder = store.Watched(here.run)
+        self.folder = store.WatchedFolder(here.run)
         # The batch size that did not fit into memory, by the rest of the row's point.
         self._largest: dict[Point, int] = {}
 
@@ -132,7 +132,7 @@ class _Measuring:
             self._largest.setdefault(task.key.without([axes.BATCH_SIZE]), task.batch_size)
         self._listener.ended(task, outcome)
 
-    def _cell(self, task: CellTask, turn: Turn | None = None) -> Running[Outcome]:
+    def _cell(self, task: CellTask, turn: ProcessTurn | None = None) -> Running[Outcome]:
         self.folder.check()
         self._started(task)
         outcome = yield from measure(task, self._here, self._launcher, self._listener, turn)
@@ -160,7 +160,7 @@ def _of_places(tasks: Sequence[CellTask]) -> list[list[CellTask]]:
 
 def _in_turns(
     tasks: Sequence[CellTask],
-    cell: Callable[[CellTask, Turn], Running[Outcome]],
+    cell: Callable[[CellTask, ProcessTurn], Running[Outcome]],
     ended: Callable[[CellTask, Outcome], None],
     note: Callable[[str], None],
 ) -> None:
@@ -170,7 +170,7 @@ def _in_turns(
     and so starts while all others are held. First steps of short processes are not reported.
     """
     waiting = list(tasks)
-    running: dict[Turn, tuple[CellTask, Running[Outcome]]] = {}
+    running: dict[ProcessTurn, tuple[CellTask, Running[Outcome]]] = {}
     at_once = 1 if any(task.script is not None for task in tasks) else len(os.sched_getaffinity(0))
     noted = False
     with contextlib.closing(TurnScheduler(tasks[0].id)) as turns, contextlib.ExitStack() as stack:
@@ -201,8 +201,8 @@ def _in_turns(
 
 
 def _look(
-    turn: Turn,
-    running: dict[Turn, tuple[CellTask, Running[Outcome]]],
+    turn: ProcessTurn,
+    running: dict[ProcessTurn, tuple[CellTask, Running[Outcome]]],
     turns: TurnScheduler,
     ended: Callable[[CellTask, Outcome], None],
 ) -> None:
@@ -222,7 +222,7 @@ def _unavailable(task: CellTask, here: RunPaths) -> Outcome | None:
 
 
 def measure(
-    task: CellTask, here: RunPaths, launcher: Launcher, listener: Listener, turn: Turn | None = None
+    task: CellTask, here: RunPaths, launcher: Launcher, listener: Listener, turn: ProcessTurn | None = None
 ) -> Running[Outcome]:
     """Measure a task on this machine, in its backend's environment; returns the outcome."""
     environment, device = here.environments[task.environment], here.devices[task.device]
@@ -246,7 +246,7 @@ def measure(
             files.keras_home,
             of_program=work is not None,
         )
-        progress = Progress(files.events)
+        progress = CellProgress(files.events)
 
         def watch() -> bool:
             """Whether it has told its last event. A program may do more after what is measured of it."""
@@ -292,7 +292,7 @@ def _first(error: OSError) -> str:
     return plain(f"{error.filename}: {error.strerror}" if error.filename else str(error))[:200]
 
 
-class Progress:
+class CellProgress:
     """Reads the epochs from an events file, only those added since the last call."""
 
     def __init__(self, path: Path) -> None:

@@ -77,7 +77,7 @@ class RunPaths:
 
 
 @dataclass(frozen=True)
-class Work:
+class WorkTerms:
     """The file and folders of a script's process."""
 
     file: Path
@@ -97,7 +97,7 @@ def keras_json(task: CellTask) -> dict[str, Any]:
     }
 
 
-def spec(task: CellTask, here: RunPaths, script: Work | None = None) -> dict[str, Any]:
+def spec(task: CellTask, here: RunPaths, script: WorkTerms | None = None) -> dict[str, Any]:
     """The guest's spec: the task and paths, with the home folder as `~`; `script` says where the program is."""
     data = here.data.get(task.arrays)
     weights = here.published_weights.get(task.example)
@@ -126,7 +126,7 @@ def secret_arguments(task: CellTask, here: RunPaths) -> dict[str, str]:
     return {} if tuple(of_task.get("arguments", ())) == true else {ARGUMENTS: json.dumps(list(true))}
 
 
-def _script(task: CellTask, here: RunPaths, work: Work) -> dict[str, Any]:
+def _script(task: CellTask, here: RunPaths, work: WorkTerms) -> dict[str, Any]:
     """The script's options, path, packages, and the files that Keras's get_file finds."""
     environment, of_task = here.environments[task.environment], task.script or {}
     assert not isinstance(environment, str)

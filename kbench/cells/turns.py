@@ -30,7 +30,7 @@ LEAST_MIB = 2048.0  # must be free before another guest is started
 
 
 @dataclass(eq=False)
-class Turn:
+class ProcessTurn:
     """The turns of one guest."""
 
     ours: socket.socket
@@ -96,20 +96,20 @@ class TurnScheduler:
     def __init__(self, seed: str) -> None:
         self._random = random.Random(seed)
         self._selector = selectors.DefaultSelector()
-        self._turns: list[Turn] = []
-        self._left: list[Turn] = []  # of this round
+        self._turns: list[ProcessTurn] = []
+        self._left: list[ProcessTurn] = []  # of this round
         self._round = 0
 
-    def join(self, stepping: bool = True) -> Turn:
+    def join(self, stepping: bool = True) -> ProcessTurn:
         """Add a guest that is about to start. It computes until its first step is done, or with stepping=False until
         that may begin.
         """
-        turn = Turn(*socket.socketpair(), stepped=stepping)
+        turn = ProcessTurn(*socket.socketpair(), stepped=stepping)
         self._turns.append(turn)
         self._selector.register(turn.ours, selectors.EVENT_READ, turn)
         return turn
 
-    def leave(self, turn: Turn) -> None:
+    def leave(self, turn: ProcessTurn) -> None:
         """Its process has ended."""
         self._forget(turn)
         turn.ours.close()
@@ -130,7 +130,7 @@ class TurnScheduler:
     def all_held(self) -> bool:
         return all(turn.held for turn in self._turns)
 
-    def next(self) -> Turn:
+    def next(self) -> ProcessTurn:
         """Start the next turn, while all guests are held; returns its guest. First steps come first, in round 0."""
         if first := [turn for turn in self._turns if not turn.stepped]:
             first[0].stepped = True
@@ -144,11 +144,11 @@ class TurnScheduler:
         turn.go_on(self._round)
         return turn
 
-    def wait(self, seconds: float) -> list[Turn]:
+    def wait(self, seconds: float) -> list[ProcessTurn]:
         """Wait until a turn or a process ends, at most this long; returns the guests whose process has ended."""
         ended = []
         for key, _ in self._selector.select(seconds):
-            turn: Turn = key.data
+            turn: ProcessTurn = key.data
             try:
                 report = turn.ours.recv(16)
             except OSError:
@@ -167,7 +167,7 @@ class TurnScheduler:
             self.leave(turn)
         self._selector.close()
 
-    def _forget(self, turn: Turn) -> None:
+    def _forget(self, turn: ProcessTurn) -> None:
         with contextlib.suppress(KeyError):
             self._selector.unregister(turn.ours)
 

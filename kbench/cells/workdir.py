@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kbench import store
-from kbench.cells.spec import RunPaths, Work
+from kbench.cells.spec import RunPaths, WorkTerms
 from kbench.errors import UserError
 from kbench.planning.tasks import CellTask
 from kbench.selection import scripts
@@ -29,13 +29,13 @@ def places(task: CellTask, here: RunPaths) -> tuple[Path, str]:
 
 
 @contextlib.contextmanager
-def work(task: CellTask, here: RunPaths, files: CellFolder) -> Iterator[Work]:
+def work(task: CellTask, here: RunPaths, files: CellFolder) -> Iterator[WorkTerms]:
     """The script's file and working directory; removes the copy of its folder afterwards, unless it is to be kept."""
     original = here.examples[task.example]
     assert task.script is not None
     root, inside = places(task, here)
     if task.script["workdir"] == "same":
-        yield Work(original, root, root / inside)
+        yield WorkTerms(original, root, root / inside)
         return
     copy = files.path / "files"
     shutil.rmtree(copy, ignore_errors=True)
@@ -44,7 +44,7 @@ def work(task: CellTask, here: RunPaths, files: CellFolder) -> Iterator[Work]:
     _mend_links(root, copy)
     folder = copy / inside
     try:
-        yield Work(copy / original.relative_to(root), copy, folder if folder.is_dir() else copy)
+        yield WorkTerms(copy / original.relative_to(root), copy, folder if folder.is_dir() else copy)
     finally:
         if not task.script["keep_files"]:
             shutil.rmtree(copy, ignore_errors=True)

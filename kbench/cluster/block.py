@@ -18,7 +18,7 @@ import msgspec
 
 from kbench import axes, paths
 from kbench.analysis.rows import summarised
-from kbench.cluster.messages import Order, Result, decode, encode
+from kbench.cluster.messages import BlockOrder, Result, decode, encode
 from kbench.errors import UserError
 from kbench.machine import devices
 from kbench.planning.request import Request
@@ -40,7 +40,7 @@ def main(folder: Path) -> None:
     os.dup2(2, 1)
     try:
         with interrupts.ended_as_interrupted():
-            result = _measure(decode((folder / ORDER).read_bytes(), Order), folder)
+            result = _measure(decode((folder / ORDER).read_bytes(), BlockOrder), folder)
     except KeyboardInterrupt:
         result = Result(status="stopped", reason="it was stopped")
     except (UserError, OSError) as error:
@@ -54,7 +54,7 @@ def _end_with_parent() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _measure(order: Order, folder: Path) -> Result:
+def _measure(order: BlockOrder, folder: Path) -> Result:
     example = _example(order, folder)
     on = [devices.choose(one, devices.gpus()).label for one in order.device.split(",")]
     asked = msgspec.convert(
@@ -83,7 +83,7 @@ def _measure(order: Order, folder: Path) -> Result:
     )
 
 
-def _example(order: Order, folder: Path) -> Path:
+def _example(order: BlockOrder, folder: Path) -> Path:
     """The example's file: kbench's own, the user's if it is here, too, or the sent one. Raises UserError."""
     for name, content in order.files.items():
         path = folder / FILES / name
@@ -100,7 +100,7 @@ def _example(order: Order, folder: Path) -> Path:
     )
 
 
-def _data_folder(order: Order) -> dict[str, str | None]:
+def _data_folder(order: BlockOrder) -> dict[str, str | None]:
     """This machine's folder with the published files: the client's if it is here, too, or else the worker's own."""
     asked = order.request.get("data_dir")
     if isinstance(asked, str) and paths.with_home(asked).is_dir():

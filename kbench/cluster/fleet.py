@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from kbench.cluster import worker as on_worker
 from kbench.cluster.machines import different, selected, slug, title
-from kbench.cluster.messages import Machine, Order, Result, decode, encode
+from kbench.cluster.messages import BlockOrder, Machine, Result, decode, encode
 from kbench.cluster.schedule import Worker
 from kbench.text import plain
 
@@ -45,7 +45,7 @@ class Fleet:
             self._known[address] = self._described(address, self._asked.pop(address))
         return [one for one in self._known.values() if one is not None]
 
-    def submit(self, order: Order, worker: Worker) -> Any:
+    def submit(self, order: BlockOrder, worker: Worker) -> Any:
         """Have a worker measure an order; returns Dask's future."""
         return self._submit(worker.address, on_worker.measure, encode(order), self._topic)
 

@@ -33,7 +33,7 @@ class Block:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Order:
+class BlockOrder:
     """A block with everything that a worker needs to measure it."""
 
     block: Block

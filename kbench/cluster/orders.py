@@ -11,7 +11,7 @@ import msgspec
 from kbench import axes, paths
 from kbench.cluster.block import BACKENDS, EXAMPLES
 from kbench.cluster.folder import ClusterRun
-from kbench.cluster.messages import Block, Order
+from kbench.cluster.messages import Block, BlockOrder
 from kbench.errors import UserError
 from kbench.planning.request import Request
 from kbench.selection import examples
@@ -47,12 +47,12 @@ class Orders:
         self._examples = {one.name: one for one in loaded}
         self._backends = _own_backends()
 
-    def of(self, block: Block) -> Order:
+    def of(self, block: Block) -> BlockOrder:
         """The block's order."""
         example = self._examples[block.example]
         own = example.path.is_relative_to(paths.project_folder("examples_models"))
         below = example.path.relative_to(paths.project_folder("examples_models")) if own else example.path
-        return Order(
+        return BlockOrder(
             block=block,
             request=self._record.request,
             device=self._record.device,

@@ -41,7 +41,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True)
-class Probe:
+class VersionProbe:
     """A release or commit compared with the good one."""
 
     version: str
@@ -95,12 +95,12 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _search(search: Search, request: Request, options: argparse.Namespace) -> int:
-    versions, probes = list(search.subjects), list[Probe]()
+    versions, probes = list(search.subjects), list[VersionProbe]()
     good, command = versions[0], choices.command_line(vars(options))
     listed = f": {', '.join(versions)}" if len(versions) <= 40 else ""
     terminal.print_note(f"{len(versions)} {search.kind} from {good} to {versions[-1]}{listed}")
 
-    def probe(version: str) -> Probe:
+    def probe(version: str) -> VersionProbe:
         two = search.name(good), search.name(version)
         asked = replace(request, backends=two, named_backends=two, baseline=two[0])
         for _ in range(TRIES):
@@ -189,7 +189,7 @@ def _request(options: dict[str, Any]) -> Request:
     )
 
 
-def _probe(request: Request, results: Path, version: str, by: str, command: str) -> Probe:
+def _probe(request: Request, results: Path, version: str, by: str, command: str) -> VersionProbe:
     """Measure the two side by side until a difference is shown or the budget is spent. Raises UserError."""
     good, other = request.backends
     terminal.print_note(f"{other} and {good}, side by side")
@@ -205,32 +205,32 @@ def _probe(request: Request, results: Path, version: str, by: str, command: str)
         reason = f"{row.backend} ({row.status}): {row.reason}; see {there.folder}"
         if row.backend == good:
             raise UserError(f"{reason}.")
-        return Probe(version, math.nan, None, False, there.name, reason)
+        return VersionProbe(version, math.nan, None, False, there.name, reason)
     return compared(*_chosen(pairs, by), by, version, there.name)
 
 
-def compared(row: Summary, reference: Summary, by: str, version: str, run: str) -> Probe:
+def compared(row: Summary, reference: Summary, by: str, version: str, run: str) -> VersionProbe:
     """The version's row compared with that of the good one."""
     if by == "time":
         ratio, interval = row.relative_to_baseline, row.baseline_interval
         if ratio is not None and ratio > WIDEST and interval is None:  # noise cannot be why
-            return Probe(version, ratio, None, True, run)
+            return VersionProbe(version, ratio, None, True, run)
         if unlike := row.differs or reference.differs:
-            return Probe(version, math.nan, None, False, run, f"it does other work ({unlike[0]}); see {run}")
+            return VersionProbe(version, math.nan, None, False, run, f"it does other work ({unlike[0]}); see {run}")
         if ratio is None or interval is None or row.verdict == NOT_COMPARED:
             why = f"other programs used the processor, or there were too few epochs; see {run}"
-            return Probe(version, ratio or math.nan, interval, False, run, why, again=True)
-        return Probe(version, ratio, interval, row.verdict == SLOWER, run)
+            return VersionProbe(version, ratio or math.nan, interval, False, run, why, again=True)
+        return VersionProbe(version, ratio, interval, row.verdict == SLOWER, run)
     own, its = (one.peak_memory_mib if by == "memory" else one.final_loss for one in (row, reference))
     if own is None or its is None:
-        return Probe(version, math.nan, None, False, run, f"its {by} is not known; see {run}")
+        return VersionProbe(version, math.nan, None, False, run, f"its {by} is not known; see {run}")
     unchanged = own == its or (math.isnan(own) and math.isnan(its))
     ratio = 1.0 if unchanged else own / its if its else math.inf
     same = ratio <= 1 + SAME_MEMORY if by == "memory" else abs(ratio - 1) <= SAME_LOSS
-    return Probe(version, ratio, None, not same, run)
+    return VersionProbe(version, ratio, None, not same, run)
 
 
-def is_as_bad(found: Probe, bad: float) -> bool | None:
+def is_as_bad(found: VersionProbe, bad: float) -> bool | None:
     """Whether a version's ratio is nearer to the bad one's than to 1; None where it may be either."""
     if found.failed:  # a ratio that was disturbed may be off by as much as this
         return False if found.again and found.ratio * WIDEST < math.sqrt(bad) else None
@@ -258,7 +258,7 @@ def _chosen(pairs: Sequence[tuple[Summary, Summary]], by: str) -> tuple[Summary,
     return max(of_script or pairs, key=lambda pair: pair[1].total_seconds or 0.0)
 
 
-def _print_probes(probes: Sequence[Probe], search: Search, by: str) -> None:
+def _print_probes(probes: Sequence[VersionProbe], search: Search, by: str) -> None:
     heads = [search.package, "x good" if by == "time" else f"{by}, x good", "95 % interval", "run"]
     order = {version: number for number, version in enumerate(search.subjects)}
     rows = [one.row() for one in sorted(probes, key=lambda one: order[one.version])]

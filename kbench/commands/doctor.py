@@ -14,7 +14,7 @@ from kbench import __version__, disk_usage, paths
 from kbench.cache import folder as cache_folder
 from kbench.cli import arguments
 from kbench.commands import choices, doctor_data
-from kbench.commands.finding import Finding
+from kbench.commands.finding import DoctorFinding
 from kbench.environments import ensure, folders, interpreters
 from kbench.environments.interpreters import Choice
 from kbench.errors import Unavailable, Unsupported, UserError
@@ -69,12 +69,12 @@ def main(options: argparse.Namespace) -> int:
     return 1 if count else 0
 
 
-def _lines(findings: Sequence[Finding]) -> str:
+def _lines(findings: Sequence[DoctorFinding]) -> str:
     width = max(len(finding.what) for finding in findings)
     return "\n".join(_line(finding, width) for finding in findings)
 
 
-def _line(finding: Finding, width: int) -> str:
+def _line(finding: DoctorFinding, width: int) -> str:
     text = plain(f"{finding.found}: {finding.advice}" if finding.advice else finding.found)
     state = TO_DO if finding.advice else "ok"
     head = f"  {state:<{len(TO_DO)}}  {finding.what:<{width}}  "
@@ -89,7 +89,7 @@ def _line(finding: Finding, width: int) -> str:
     )
 
 
-def _machine(cache: Path, results: Path, to_make: int, device: Device) -> list[Finding]:
+def _machine(cache: Path, results: Path, to_make: int, device: Device) -> list[DoctorFinding]:
     """kbench, its cache folder, and the disks of cache and results."""
     system = f"{platform.system()} on {platform.machine()}"
     python = f"{platform.python_implementation()} {platform.python_version()}"
@@ -97,14 +97,14 @@ def _machine(cache: Path, results: Path, to_make: int, device: Device) -> list[F
     for_cache = to_make * FOR_AN_ENVIRONMENT[device.kind] + FOR_DATA * (not there["data"])
     sizes = [f"{kind} {size(disk_usage.size(found)[0])}" for kind, found in there.items() if found]
     return [
-        Finding("kbench", f"{__version__} on {python}, {visible_cores():g} cores, {system}"),
-        Finding("cache", f"{cache}: {', '.join(sizes) or 'nothing in it yet'}", _writable(cache)),
+        DoctorFinding("kbench", f"{__version__} on {python}, {visible_cores():g} cores, {system}"),
+        DoctorFinding("cache", f"{cache}: {', '.join(sizes) or 'nothing in it yet'}", _writable(cache)),
         _disk("disk, cache", cache, for_cache, "`clean` frees some, KBENCH_CACHE names another disk"),
         _disk("disk, results", results, FOR_RESULTS, "choose another place with --results"),
     ]
 
 
-def _compilers(backends: Iterable[Backend]) -> list[Finding]:
+def _compilers(backends: Iterable[Backend]) -> list[DoctorFinding]:
     """The programs that backends need, each once."""
     needing: dict[str, list[str]] = {}
     for backend in backends:
@@ -113,59 +113,65 @@ def _compilers(backends: Iterable[Backend]) -> list[Finding]:
     return [_program(program, names) for program, names in needing.items()]
 
 
-def _gpus(found: Sequence[Device]) -> list[Finding]:
+def _gpus(found: Sequence[Device]) -> list[DoctorFinding]:
     """The GPUs that NVIDIA's driver reports."""
     if not found:
-        return [Finding("GPU", "none that NVIDIA's driver reports: cells run on the CPU")]
+        return [DoctorFinding("GPU", "none that NVIDIA's driver reports: cells run on the CPU")]
     return [
-        Finding(
+        DoctorFinding(
             one.label, f"{one.name}, {one.memory_mib or 0:,} MiB, driver {one.driver}, sm {one.compute_capability}"
         )
         for one in found
     ]
 
 
-def _backend(one: Backend, device: Device, choice: Choice | None, cache: Path, setup: str) -> tuple[Finding, bool]:
+def _backend(
+    one: Backend, device: Device, choice: Choice | None, cache: Path, setup: str
+) -> tuple[DoctorFinding, bool]:
     """(a backend's build, Python and environment, whether its environment is missing)."""
     try:
         build = pick_build(one, device, as_is=choice is not None and choice.as_is)
     except Unsupported as error:
-        return Finding(one.name, f"unsupported here: {error}", hinders=True), False
+        return DoctorFinding(one.name, f"unsupported here: {error}", hinders=True), False
     except Unavailable as error:
-        return Finding(one.name, f"unavailable: {error}", hinders=True), False
+        return DoctorFinding(one.name, f"unavailable: {error}", hinders=True), False
     try:
         ensure.check_programs(one)
         if choice is not None and choice.as_is:
             environment = ensure.ensure(one, build, explicit=choice, cache=cache)
-            return Finding(one.name, f"{build.name}, your own environment, {environment.python}, as it is"), False
+            return DoctorFinding(
+                one.name, f"{build.name}, your own environment, {environment.python}, as it is"
+            ), False
         return _environment(one, build, choice, cache, setup)
     except (Unavailable, UserError) as error:
-        return Finding(one.name, build.name, str(error)), False
+        return DoctorFinding(one.name, build.name, str(error)), False
 
 
-def _environment(one: Backend, build: Build, choice: Choice | None, cache: Path, setup: str) -> tuple[Finding, bool]:
+def _environment(
+    one: Backend, build: Build, choice: Choice | None, cache: Path, setup: str
+) -> tuple[DoctorFinding, bool]:
     made = ensure.find(one, build, explicit=choice, cache=cache)
     if made is not None and made.folder is not None:
         started = interpreters.probe(made.python)
         if started is None:
-            return Finding(one.name, f"{build.name}, its Python does not start", f"rm -r {made.folder}"), True
+            return DoctorFinding(one.name, f"{build.name}, its Python does not start", f"rm -r {made.folder}"), True
         on_disk = size(disk_usage.size([made.folder])[0])
-        return Finding(one.name, f"{build.name}, Python {started.version}, environment of {on_disk}"), False
+        return DoctorFinding(one.name, f"{build.name}, Python {started.version}, environment of {on_disk}"), False
     ensure.check_platform(one, build)
     python = interpreters.at_hand(one, cache, choice.path if choice else None)
     if folders.path_of(one, build, python.minor, choice, cache).exists():
-        return Finding(one.name, f"{build.name}, its environment is broken", f"{setup} {one.name}"), True
+        return DoctorFinding(one.name, f"{build.name}, its environment is broken", f"{setup} {one.name}"), True
     about = f"{build.name}, Python {python.version} at {python.path}: the first run makes its environment"
-    return Finding(one.name, about), True
+    return DoctorFinding(one.name, about), True
 
 
-def _program(program: str, needing: Sequence[str]) -> Finding:
+def _program(program: str, needing: Sequence[str]) -> DoctorFinding:
     who = f"needed by {', '.join(needing)}"
     path = ensure.find_program(program)
     if path is not None:
-        return Finding(program, f"{path}, {who}")
+        return DoctorFinding(program, f"{path}, {who}")
     package = "gcc" if program == "cc" else program
-    return Finding(
+    return DoctorFinding(
         program, f"not on PATH, {who}", f"install it, on Debian and Ubuntu with `sudo apt install {package}`"
     )
 
@@ -177,11 +183,11 @@ def _writable(cache: Path) -> str:
     return "it cannot be written: name another folder with KBENCH_CACHE"
 
 
-def _disk(what: str, folder: Path, wanted: int, advice: str) -> Finding:
+def _disk(what: str, folder: Path, wanted: int, advice: str) -> DoctorFinding:
     existing = next(one for one in (folder, *folder.parents) if one.is_dir())
     try:
         free = shutil.disk_usage(existing).free
     except OSError as error:
-        return Finding(what, str(existing), f"it cannot be read: {error.strerror}")
+        return DoctorFinding(what, str(existing), f"it cannot be read: {error.strerror}")
     found = f"{size(free)} free in {existing}"
-    return Finding(what, found, f"about {size(wanted)} are needed there: {advice}" if free < wanted else "")
+    return DoctorFinding(what, found, f"about {size(wanted)} are needed there: {advice}" if free < wanted else "")

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from kbench import datasets, paths
 from kbench.bootstrap import browser
 from kbench.cli import arguments
-from kbench.commands.finding import Finding
+from kbench.commands.finding import DoctorFinding
 from kbench.datasets import SYNTHETIC, Origin, addresses, archives, describe, fetch
 from kbench.datasets.registry import REGISTRY
 from kbench.environments import debian
@@ -26,7 +26,7 @@ README = paths.PACKAGE.parent / "README.md"  # of a checkout
 PROFILE = "quick"  # the default of the commands with which the README begins
 
 
-def data(examples: Iterable[Example], mirror: Path | None) -> list[Finding]:
+def data(examples: Iterable[Example], mirror: Path | None) -> list[DoctorFinding]:
     """Where the data of each example would come from, and whether files on this machine are damaged."""
     of_dataset: dict[str, list[Example]] = {}
     for example in examples:
@@ -36,10 +36,10 @@ def data(examples: Iterable[Example], mirror: Path | None) -> list[Finding]:
     return [finding for findings in found for finding in findings]
 
 
-def _data(name: str, examples: list[Example], mirror: Path | None) -> list[Finding]:
+def _data(name: str, examples: list[Example], mirror: Path | None) -> list[DoctorFinding]:
     if not datasets.is_published(name):
         return [
-            Finding(one.name, "made by the example" if one.own_data else f"{name.replace('_', ' ')}, generated")
+            DoctorFinding(one.name, "made by the example" if one.own_data else f"{name.replace('_', ' ')}, generated")
             for one in examples
         ]
     forms = {(one.input, layout) for one in examples for layout in (CHANNELS_FIRST, CHANNELS_LAST)}
@@ -48,7 +48,7 @@ def _data(name: str, examples: list[Example], mirror: Path | None) -> list[Findi
     found = datasets.origin(name, forms, needed, mirror)
     damage = _damage(name, mirror)
     said = _said(found)
-    return [Finding(one.name, said, damage, synthetic=bool(found.missing)) for one in examples]
+    return [DoctorFinding(one.name, said, damage, synthetic=bool(found.missing)) for one in examples]
 
 
 def _said(origin: Origin) -> str:
@@ -73,10 +73,10 @@ def _damage(name: str, mirror: Path | None) -> str:
     return ""
 
 
-def tools() -> list[Finding]:
+def tools() -> list[DoctorFinding]:
     """The browser, for the tests of report.html, and apt."""
     none = f"none, only needed by the tests of report.html: {browser.WANTED}"
-    return [Finding("browser", browser.find() or none), Finding("apt", _apt())]
+    return [DoctorFinding("browser", browser.find() or none), DoctorFinding("apt", _apt())]
 
 
 def _apt() -> str:
@@ -95,21 +95,23 @@ def _apt() -> str:
 
 
 def commands(
-    known: Mapping[str, Backend], backends: Mapping[str, Finding], found: Sequence[Finding]
-) -> list[Finding]:
+    known: Mapping[str, Backend], backends: Mapping[str, DoctorFinding], found: Sequence[DoctorFinding]
+) -> list[DoctorFinding]:
     """Whether the commands with which the README begins would work; none where kbench is installed without it."""
     if not README.is_file():
         return []
     begins = README.read_text("utf-8").partition("\n## ")[0]
     return [
-        _measuring(words, known, backends, found) if words.startswith("-") else Finding(f"run.py {words}", _tested())
+        _measuring(words, known, backends, found)
+        if words.startswith("-")
+        else DoctorFinding(f"run.py {words}", _tested())
         for words in re.findall(r"(?m)^    python run\.py (.+)$", begins)
     ]
 
 
 def _measuring(
-    command: str, known: Mapping[str, Backend], backends: Mapping[str, Finding], found: Sequence[Finding]
-) -> Finding:
+    command: str, known: Mapping[str, Backend], backends: Mapping[str, DoctorFinding], found: Sequence[DoctorFinding]
+) -> DoctorFinding:
     """Whether this command, which measures, would work, and on which data."""
     options = arguments.parse(command.split())
     asked = [one.name for one in names.select_backends(options.backends, known).chosen]
@@ -120,7 +122,7 @@ def _measuring(
     damaged = [one.what for one in of_these if one.advice]
     said = f"works, with {SYNTHETIC} data in {' and '.join(synthetic)}" if synthetic else "works, on real data"
     advice = f"see {', '.join(hindered + damaged)}" if hindered or damaged else ""
-    return Finding(f"run.py {command}", "does not work yet" if advice else said, advice)
+    return DoctorFinding(f"run.py {command}", "does not work yet" if advice else said, advice)
 
 
 def _tested() -> str:

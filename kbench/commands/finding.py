@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Finding:
+class DoctorFinding:
     """What was looked at, what was found, and what to do."""
 
     what: str

@@ -18,7 +18,7 @@ _SECONDS = {"s": 1, "min": 60}  # in a unit
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
+class PublishedFigure:
     """A source's figure; counts are None where it gives none."""
 
     source: str  # a key of results/published/README.md
@@ -67,7 +67,7 @@ class FigureBesideRow:
 
     row: Summary
     seconds: float  # of the row, in the figure's measure: an epoch of all samples, or 1,000 samples
-    figure: Figure
+    figure: PublishedFigure
     published: float  # seconds
     same_backend: bool  # whether the figure is of this row's backend, in whichever generation
     differs: tuple[str, ...]  # beside the hardware
@@ -78,10 +78,10 @@ class FigureBesideRow:
         return self.seconds / self.published
 
 
-_COLUMNS = tuple(field.name for field in fields(Figure))
+_COLUMNS = tuple(field.name for field in fields(PublishedFigure))
 
 
-def read(path: Path | None = None) -> list[Figure]:
+def read(path: Path | None = None) -> list[PublishedFigure]:
     """All figures, in the file's order. Raises UserError where it is missing or damaged."""
     path = path or paths.project_folder("results") / "published" / "figures.csv"
     try:
@@ -90,14 +90,14 @@ def read(path: Path | None = None) -> list[Figure]:
             if tuple(rows.fieldnames or ()) != _COLUMNS:
                 raise ValueError("other columns")
             known = [{name: text for name, text in row.items() if text} for row in rows]
-            return msgspec.convert(known, list[Figure], strict=False)
+            return msgspec.convert(known, list[PublishedFigure], strict=False)
     except OSError as error:
         raise UserError(f"Cannot read {path}: {error.strerror or error}.") from error
     except (ValueError, msgspec.ValidationError, csv.Error) as error:
         raise UserError(f"{path} is damaged: it does not have the columns {', '.join(_COLUMNS)}.") from error
 
 
-def read_or_empty() -> list[Figure]:
+def read_or_empty() -> list[PublishedFigure]:
     """The same, or none where they cannot be read: a page is worth having without, and `list published` says why."""
     try:
         return read()
@@ -118,10 +118,10 @@ def addresses(path: Path | None = None) -> dict[str, str]:
     }
 
 
-def beside_figures(rows: Iterable[Summary], figures: Sequence[Figure]) -> list[FigureBesideRow]:
+def beside_figures(rows: Iterable[Summary], figures: Sequence[PublishedFigure]) -> list[FigureBesideRow]:
     """Each timed row beside each figure of the same workload that is a time; in the rows' order, then the file's."""
     found = []
-    by_workload: dict[tuple[str, bool], list[Figure]] = {}
+    by_workload: dict[tuple[str, bool], list[PublishedFigure]] = {}
     for figure in figures:
         by_workload.setdefault((figure.workload, figure.metric == "time_per_1000_images"), []).append(figure)
     for row in rows:
@@ -155,7 +155,7 @@ def _seconds(row: Summary, per_1000_samples: bool) -> float | None:
     return per_1000 if per_1000_samples else per_1000 / 1000 * row.epoch_samples
 
 
-def _differs(row: Summary, figure: Figure) -> tuple[str, ...]:
+def _differs(row: Summary, figure: PublishedFigure) -> tuple[str, ...]:
     """What differs, apart from hardware and software versions."""
     trains, samples = not row.work.per_samples, row.epoch_samples
     by_epoch = not figure.per_1000

@@ -9,7 +9,7 @@ from statistics import median
 
 from kbench.analysis.learning import learning_curves
 from kbench.analysis.times import step_times
-from kbench.comparison.published import Figure, same_backend
+from kbench.comparison.published import PublishedFigure, same_backend
 from kbench.summary import Summary
 from kbench.values import OK, Measured
 
@@ -21,7 +21,7 @@ class Reached:
     """What a row reaches: medians over the repeats that ended ok."""
 
     row: Summary
-    own: tuple[Figure, ...]  # the figures of its backend, in whichever generation
+    own: tuple[PublishedFigure, ...]  # the figures of its backend, in whichever generation
     epochs: float | None  # until the published accuracy; None if half of them or more never got there
     seconds: float | None  # of training, the first epoch included
 
@@ -31,7 +31,7 @@ class PublishedAccuracy:
     """The figures of one network."""
 
     example: str
-    figures: tuple[Figure, ...]
+    figures: tuple[PublishedFigure, ...]
     rows: tuple[Reached, ...]
 
     @property
@@ -53,7 +53,7 @@ class PublishedAccuracy:
 
 
 def beside(
-    rows: Iterable[Summary], measured: Sequence[Measured], figures: Sequence[Figure]
+    rows: Iterable[Summary], measured: Sequence[Measured], figures: Sequence[PublishedFigure]
 ) -> list[PublishedAccuracy]:
     """For each example with such figures, its rows that trained on as many real samples as was published.
 

@@ -8,16 +8,16 @@ from pathlib import Path
 from kbench import paths
 from kbench.arrays import Data
 from kbench.datasets import archives, fetch, origins, prepared
-from kbench.datasets.origins import REAL, SYNTHETIC, Missing, MissingFiles, Needed, Origin, describe
+from kbench.datasets.origins import REAL, SYNTHETIC, MissingFile, MissingFiles, Needed, Origin, describe
 from kbench.datasets.prepared import Recipe
-from kbench.datasets.registry import REGISTRY, File, Registry
+from kbench.datasets.registry import REGISTRY, Registry, RemoteFile
 from kbench.errors import UserError
 from kbench.text import meant
 
 INPUTS = ("image", "flat", "sequence")
 
 __all__ = [
-    "INPUTS", "REAL", "SYNTHETIC", "Missing", "MissingFiles", "Needed", "Origin", "cache_folder", "describe",
+    "INPUTS", "REAL", "SYNTHETIC", "MissingFile", "MissingFiles", "Needed", "Origin", "cache_folder", "describe",
     "is_published", "names", "origin", "prepare", "title", "to_bring",
 ]  # fmt: skip
 
@@ -101,7 +101,7 @@ def _layout(input: str, image_data_format: str) -> str:
 
 
 def _found_or_made(
-    recipe: Recipe, parent: Path, sources: tuple[Path, ...] = (), files: tuple[File, ...] = (), sha256: str = ""
+    recipe: Recipe, parent: Path, sources: tuple[Path, ...] = (), files: tuple[RemoteFile, ...] = (), sha256: str = ""
 ) -> Data:
     found = prepared.find(recipe, parent)
     if found is not None:
@@ -148,14 +148,14 @@ def _published(
         return _found_or_made(recipe, parent, sources, files)
 
 
-def _obtained(files: tuple[File, ...], mirror: Path | None, brought: Path, progress: bool) -> tuple[Path, ...]:
+def _obtained(files: tuple[RemoteFile, ...], mirror: Path | None, brought: Path, progress: bool) -> tuple[Path, ...]:
     """The paths of the files. Raises MissingFiles with all that are missing."""
-    found, missing = list[Path](), list[Missing]()
+    found, missing = list[Path](), list[MissingFile]()
     for file in files:
         try:
             found.append(fetch.obtain(file, mirror, brought, progress=progress))
         except fetch.NotDownloaded as error:
-            missing.append(Missing(file, str(error)))
+            missing.append(MissingFile(file, str(error)))
     if missing:
         raise MissingFiles(missing, brought)
     return tuple(found)

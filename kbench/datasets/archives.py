@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from kbench.datasets.registry import File
+from kbench.datasets.registry import RemoteFile
 from kbench.errors import UserError
 from kbench.store.files import read_bytes
 
@@ -20,7 +20,7 @@ class Damaged(UserError):
     """The file exists but is not the published one."""
 
 
-def verified(path: Path, file: File) -> bytes:
+def verified(path: Path, file: RemoteFile) -> bytes:
     """The bytes of `path`, verified by the file's digest. Raises UserError if they are not the published ones.
 
     What is returned is what was hashed: the file cannot be exchanged between check and use.
@@ -31,7 +31,7 @@ def verified(path: Path, file: File) -> bytes:
         return content
 
 
-def members(path: Path, file: File) -> Iterator[tuple[int, bytes]]:
+def members(path: Path, file: RemoteFile) -> Iterator[tuple[int, bytes]]:
     """Yields (place in `file.members`, content) of each wanted member of a .tar.gz, in the archive's order.
 
     Only regular files of the expected names and sizes are read, one at a time, each verified before it is yielded.
@@ -55,7 +55,7 @@ def members(path: Path, file: File) -> Iterator[tuple[int, bytes]]:
         raise ValueError(f"{next(iter(wanted))} is not in it")
 
 
-def verify(path: Path, file: File) -> None:
+def verify(path: Path, file: RemoteFile) -> None:
     """Raises UserError unless `path` is the published file: by its own digest or by its members'."""
     if file.digest:
         verified(path, file)
@@ -65,7 +65,7 @@ def verify(path: Path, file: File) -> None:
 
 
 @contextlib.contextmanager
-def _reading(path: Path, file: File) -> Iterator[None]:
+def _reading(path: Path, file: RemoteFile) -> Iterator[None]:
     """Turns what the standard library raises on an unreadable or corrupt file into a UserError that names it."""
     try:
         yield

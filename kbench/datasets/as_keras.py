@@ -17,7 +17,7 @@ from filelock import FileLock
 from kbench import paths
 from kbench.datasets import archives, fetch, mnist, origins
 from kbench.datasets.imdb import reviews_of
-from kbench.datasets.origins import Missing
+from kbench.datasets.origins import MissingFile
 from kbench.datasets.registry import (
     BABI,
     CIFAR10,
@@ -26,7 +26,7 @@ from kbench.datasets.registry import (
     IMDB_KERAS,
     IMDB_RANKS,
     MNIST,
-    File,
+    RemoteFile,
 )  # fmt: skip
 from kbench.errors import UserError
 from kbench.whole_folders import scratch
@@ -67,14 +67,14 @@ def _made(name: str) -> Path:
     return folder() / "datasets" / name
 
 
-def _obtained(files: tuple[File, ...], mirror: Path | None) -> tuple[Path, ...] | str:
+def _obtained(files: tuple[RemoteFile, ...], mirror: Path | None) -> tuple[Path, ...] | str:
     """The paths of the files, or which are missing and why."""
-    found, missing = list[Path](), list[Missing]()
+    found, missing = list[Path](), list[MissingFile]()
     for file in files:
         try:
             found.append(fetch.obtain(file, mirror, _brought(), progress=False))
         except fetch.NotDownloaded as error:
-            missing.append(Missing(file, str(error)))
+            missing.append(MissingFile(file, str(error)))
         except UserError as error:
             return str(error)
     if missing:
@@ -109,7 +109,7 @@ def _part_of_mnist(why: str) -> Served:
     )
 
 
-def _save_mnist(made: Path, files: tuple[File, ...], there: tuple[Path, ...]) -> None:
+def _save_mnist(made: Path, files: tuple[RemoteFile, ...], there: tuple[Path, ...]) -> None:
     arrays = [mnist.read(file, path) for file, path in zip(files, there, strict=True)]
     _save(made, dict(zip(("x_train", "y_train", "x_test", "y_test"), arrays, strict=True)))
 

@@ -9,14 +9,14 @@ import numpy as np
 
 from kbench.datasets import archives
 from kbench.datasets.arrays import Array, Contents, Create
-from kbench.datasets.registry import File
+from kbench.datasets.registry import RemoteFile
 
 VALIDATION_SPLIT = 0.05  # of the training stories, from their end, as Keras's fit takes it
 
 Question = tuple[list[str], list[str], str]  # the story so far, the question, the answer; as tokens
 
 
-def write(create: Create, file: File, path: Path) -> Contents:
+def write(create: Create, file: RemoteFile, path: Path) -> Contents:
     """Fills x_*_0 (samples, story length), x_*_1 (samples, query length) and y_*: int32 word numbers, int64.
 
     Words are numbered from 1 in sorted order and 0 pads at the front; the answer is a word's number too, so

@@ -9,12 +9,12 @@ import numpy as np
 
 from kbench.datasets import archives
 from kbench.datasets.arrays import Array, Contents, Create, arrange, sample_shape
-from kbench.datasets.registry import File
+from kbench.datasets.registry import RemoteFile
 
 PICTURE = (32, 32, 3)
 
 
-def write(create: Create, file: File, path: Path, input: str, image_data_format: str) -> Contents:
+def write(create: Create, file: RemoteFile, path: Path, input: str, image_data_format: str) -> Contents:
     """Fills x_train, y_train, x_validation, y_validation: uint8 images 0..255 and int64 classes 0..9.
 
     The members of `file` are the training batches in their order, then the test batch; in memory is one batch at a

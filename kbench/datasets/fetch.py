@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from filelock import FileLock
 
 from kbench.datasets import addresses, archives
-from kbench.datasets.registry import File
+from kbench.datasets.registry import RemoteFile
 from kbench.errors import UserError
 from kbench.whole_folders import scratch
 
@@ -19,7 +19,7 @@ TIMEOUT = (4.0, 30.0)
 CHUNK = 256 * 1024
 
 
-def locate(file: File, mirror: Path | None, folder: Path) -> Path | None:
+def locate(file: RemoteFile, mirror: Path | None, folder: Path) -> Path | None:
     """The path of `file` in the mirror folder, or else in `folder`, the cache's; None if it is in neither."""
     for place in (mirror, folder):
         if place is not None and (place / file.name).is_file():
@@ -31,7 +31,7 @@ class NotDownloaded(Exception):
     """Why a file could not be downloaded, as a part of a sentence."""
 
 
-def obtain(file: File, mirror: Path | None, folder: Path, *, progress: bool) -> Path:
+def obtain(file: RemoteFile, mirror: Path | None, folder: Path, *, progress: bool) -> Path:
     """The path of `file`, downloaded into `folder` if needed. Raises NotDownloaded, or UserError on a full disk."""
     found = locate(file, mirror, folder)
     if found is not None:
@@ -48,7 +48,7 @@ def obtain(file: File, mirror: Path | None, folder: Path, *, progress: bool) -> 
         ) from error
 
 
-def renew(file: File, path: Path, folder: Path, *, progress: bool) -> None:
+def renew(file: RemoteFile, path: Path, folder: Path, *, progress: bool) -> None:
     """Downloads `file` again if `path` in the cache's `folder` is damaged. Raises NotDownloaded."""
     if path.parent != folder or not file.addresses:
         return
@@ -59,7 +59,7 @@ def renew(file: File, path: Path, folder: Path, *, progress: bool) -> None:
             _download(file, folder, progress=progress)
 
 
-def _download(file: File, folder: Path, *, progress: bool) -> Path:
+def _download(file: RemoteFile, folder: Path, *, progress: bool) -> Path:
     # Imported late: this takes a quarter of a second.
     import pooch
     import requests

@@ -11,7 +11,7 @@ import numpy as np
 
 from kbench.datasets import archives
 from kbench.datasets.arrays import Array, Contents, Create
-from kbench.datasets.registry import File
+from kbench.datasets.registry import RemoteFile
 
 VOCABULARY = 30_000
 START, OUT_OF_VOCABULARY, INDEX_FROM = 1, 2, 3
@@ -23,7 +23,7 @@ SHUFFLE_SEED = 113
 Reviews = Callable[[int], Sequence[int]]  # the frequency ranks of review i
 
 
-def write(create: Create, file: File, path: Path) -> Contents:
+def write(create: Create, file: RemoteFile, path: Path) -> Contents:
     """Fills x_train, y_train, x_validation, y_validation: int32 tokens (samples, 150) and int64 classes.
 
     Class 1 is a favourable review. `file` is Keras's imdb.npz or imdb_ranks.npz. Raises UserError.

@@ -9,14 +9,14 @@ from kbench.arrays import Data
 from kbench.datasets import arrays, babi, cifar10, imdb, mnist, npz, prepared, shakespeare, synthetic
 from kbench.datasets.arrays import Contents, Create
 from kbench.datasets.prepared import Recipe
-from kbench.datasets.registry import File
+from kbench.datasets.registry import RemoteFile
 
 
 def make(
     recipe: Recipe,
     parent: Path,
     sources: tuple[Path, ...] = (),
-    files: tuple[File, ...] = (),
+    files: tuple[RemoteFile, ...] = (),
     sha256: str = "",
 ) -> Data:
     """Makes a dataset in a folder of `parent`.
@@ -33,7 +33,7 @@ def make(
     return prepared.make(recipe, parent, fill)
 
 
-def _write(create: Create, recipe: Recipe, sources: tuple[Path, ...], files: tuple[File, ...]) -> Contents:
+def _write(create: Create, recipe: Recipe, sources: tuple[Path, ...], files: tuple[RemoteFile, ...]) -> Contents:
     form = (recipe.input, recipe.layout)
     match recipe.source, recipe.name:
         case _, "random_images":

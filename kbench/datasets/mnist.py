@@ -9,11 +9,11 @@ import numpy as np
 
 from kbench.datasets import archives
 from kbench.datasets.arrays import Array, Contents, Create, arrange
-from kbench.datasets.registry import File
+from kbench.datasets.registry import RemoteFile
 
 
 def write(
-    create: Create, files: tuple[File, ...], paths: tuple[Path, ...], input: str, image_data_format: str
+    create: Create, files: tuple[RemoteFile, ...], paths: tuple[Path, ...], input: str, image_data_format: str
 ) -> Contents:
     """Fills x_train, y_train, x_validation, y_validation: uint8 images 0..255 and int64 classes 0..9.
 
@@ -27,7 +27,7 @@ def write(
     return Contents(num_classes=10, divisor=255.0)
 
 
-def read(file: File, path: Path) -> Array:
+def read(file: RemoteFile, path: Path) -> Array:
     """The array of an idx file: a number whose last byte counts the axes, big-endian lengths, then the bytes."""
     plain = gzip.decompress(archives.verified(path, file))
     lengths = np.frombuffer(plain, ">u4", 1 + plain[3])[1:]

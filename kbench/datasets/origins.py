@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from kbench import paths
 from kbench.datasets import addresses, fetch, prepared
 from kbench.datasets.prepared import Recipe
-from kbench.datasets.registry import Dataset, File, Shipped
+from kbench.datasets.registry import Dataset, RemoteFile, Shipped
 from kbench.errors import UserError
 
 REAL: Final = "real"
@@ -22,10 +22,10 @@ Forms = Collection[tuple[str, str]]  # (input, layout)
 
 
 @dataclass(frozen=True)
-class Missing:
+class MissingFile:
     """A file that is not on this machine and cannot be downloaded."""
 
-    file: File
+    file: RemoteFile
     why: str
 
 
@@ -35,13 +35,13 @@ class Origin:
 
     source: Literal["real", "synthetic"]
     text: str = ""
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[MissingFile, ...] = ()
 
 
 class MissingFiles(UserError):
     """Files are missing and cannot be downloaded."""
 
-    def __init__(self, missing: Sequence[Missing], folder: Path) -> None:
+    def __init__(self, missing: Sequence[MissingFile], folder: Path) -> None:
         self.missing = tuple(missing)
         self.folder = folder  # of kbench's cache, for such files
         them = "it" if len(missing) == 1 else "them"
@@ -51,7 +51,7 @@ class MissingFiles(UserError):
         )
 
 
-def describe(missing: Iterable[Missing]) -> str:
+def describe(missing: Iterable[MissingFile]) -> str:
     """The files with where they are published and why they cannot be had from there, as part of a sentence."""
     groups: dict[tuple[str, str], list[str]] = {}
     for one in missing:
@@ -77,18 +77,18 @@ def find(name: str, dataset: Dataset, forms: Forms, needed: Needed, mirror: Path
     files = to_download(dataset)
     absent = [file for file in files if fetch.locate(file, mirror, brought) is None]
     asked = addresses.ask(address for file in absent for address in file.addresses)
-    missing = tuple(Missing(file, why) for file in absent if (why := _why(file, asked)))
+    missing = tuple(MissingFile(file, why) for file in absent if (why := _why(file, asked)))
     if missing:
         return Origin(REAL, missing=missing)
     return Origin(REAL, f"downloaded from {urlsplit(absent[0].addresses[0]).hostname}")
 
 
-def present(dataset: Dataset, mirror: Path | None, brought: Path) -> tuple[File, ...] | None:
+def present(dataset: Dataset, mirror: Path | None, brought: Path) -> tuple[RemoteFile, ...] | None:
     """The first variant whose files are all on this machine."""
     return next((one for one in dataset.variants if all(fetch.locate(file, mirror, brought) for file in one)), None)
 
 
-def to_download(dataset: Dataset) -> tuple[File, ...]:
+def to_download(dataset: Dataset) -> tuple[RemoteFile, ...]:
     """The first variant that is published; of none, the first one."""
     return next((one for one in dataset.variants if all(file.addresses for file in one)), dataset.variants[0])
 
@@ -105,12 +105,12 @@ def shipped_paths(shipped: Shipped) -> tuple[Path, ...]:
     return tuple(paths.project_folder("datasets") / file.name for file in shipped.files)
 
 
-def recipe(name: str, input: str, layout: str, files: Iterable[File]) -> Recipe:
+def recipe(name: str, input: str, layout: str, files: Iterable[RemoteFile]) -> Recipe:
     """The recipe of a published dataset."""
     return Recipe(name, input, layout, REAL, tuple(digest for file in files for digest in file.digests))
 
 
-def _why(file: File, asked: dict[str, str]) -> str:
+def _why(file: RemoteFile, asked: dict[str, str]) -> str:
     """Why the file cannot be downloaded; empty if one of its addresses answers."""
     whys = [asked[address] for address in file.addresses]
     if not whys:

@@ -18,7 +18,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class File:
+class RemoteFile:
     """One published file, verified by its own digest, or by its members' if archives differ."""
 
     name: str  # in the user's folder and in the cache
@@ -37,7 +37,7 @@ class File:
 class Shipped:
     """The first samples of a dataset, which come with kbench in the folder `datasets`."""
 
-    files: tuple[File, ...]
+    files: tuple[RemoteFile, ...]
     samples: int  # to train on
     validation_samples: int
     # Form of input -> hash of the whole dataset's arrays, where these are only their beginning: runs on the part and
@@ -51,7 +51,7 @@ class Dataset:
 
     title: str  # one line for people
     inputs: tuple[str, ...]  # the forms it can be prepared in
-    variants: tuple[tuple[File, ...], ...] = ()  # empty if it is generated
+    variants: tuple[tuple[RemoteFile, ...], ...] = ()  # empty if it is generated
     shipped: Shipped | None = None
 
 
@@ -63,9 +63,9 @@ _MNIST_ADDRESSES = (
 )
 
 
-def _mnist(name: str, sha256: str) -> File:
+def _mnist(name: str, sha256: str) -> RemoteFile:
     addresses = tuple(address + name for address in _MNIST_ADDRESSES)
-    return File(name, addresses, digest=f"sha256:{sha256}")
+    return RemoteFile(name, addresses, digest=f"sha256:{sha256}")
 
 
 MNIST = (
@@ -76,8 +76,8 @@ MNIST = (
 )
 
 
-def _cut_mnist(name: str, sha256: str) -> File:
-    return File(f"mnist/{name}-ubyte.gz", (), digest=f"sha256:{sha256}")
+def _cut_mnist(name: str, sha256: str) -> RemoteFile:
+    return RemoteFile(f"mnist/{name}-ubyte.gz", (), digest=f"sha256:{sha256}")
 
 
 _IMAGES_SHA256 = "e5ccd04a034a95c6d89f7d1b71b4b805e7ec6093b20da5cf7b4426404a02fd2a"
@@ -103,7 +103,7 @@ CUT_MNIST = Shipped(
 
 # Mirrors often repack the archive, so the digests of its batches count.
 _BATCHES = "cifar-10-batches-py/"
-CIFAR10 = File(
+CIFAR10 = RemoteFile(
     "cifar-10-python.tar.gz",
     ("https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",),
     download_digest="md5:c58f30108f718f92721af3b95e74349a",
@@ -118,7 +118,7 @@ CIFAR10 = File(
 )
 
 _QA2 = "tasks_1-20_v1-2/en/qa2_two-supporting-facts_"
-BABI = File(
+BABI = RemoteFile(
     "babi_tasks_1-20_v1-2.tar.gz",
     ("https://s3.amazonaws.com/text-datasets/babi_tasks_1-20_v1-2.tar.gz",),
     members=(
@@ -130,30 +130,30 @@ BABI = File(
 )
 # All of task 2 in an archive of its own, whose members are those of the original.
 CUT_BABI = Shipped(
-    (File("babi/babi_tasks_1-20_v1-2.tar.gz", (), members=BABI.members),), samples=950, validation_samples=50
+    (RemoteFile("babi/babi_tasks_1-20_v1-2.tar.gz", (), members=BABI.members),), samples=950, validation_samples=50
 )
 
-IMDB_KERAS = File(
+IMDB_KERAS = RemoteFile(
     "imdb.npz",
     ("https://storage.googleapis.com/tensorflow/tf-keras-datasets/imdb.npz",),
     digest="sha256:69664113be75683a8fe16e3ed0ab59fda8886cb3cd7ada244f7d9544e4676b9f",
 )
 # The same reviews in another order and without pickles, for users with their own copy.
-IMDB_RANKS = File(
+IMDB_RANKS = RemoteFile(
     "imdb_ranks.npz",
     (),
     digest="sha256:73ed9d3c329aa7852c4f5edafd8e0b41c8302087a95c2a9639eaf66bad322a9c",
 )
 
 # A play of the Canterbury corpus, in Brotli's tests as it was published. It comes with kbench as a whole.
-PLAY = File(
+PLAY = RemoteFile(
     "asyoulik.txt",
     ("https://raw.githubusercontent.com/google/brotli/v1.1.0/tests/testdata/asyoulik.txt",),
     digest="sha256:eaa3526fe53859f34ecdf255712f9ecf0b2c903451d4755b2edaa2e2599cb0fc",
 )
 SHIPPED_PLAY = Shipped(
     (
-        File(
+        RemoteFile(
             "shakespeare/asyoulik.txt.gz",
             (),
             digest="sha256:fe0d77ac5ed18970926a043d4b07099e2bdcc550875265de70bcc60c5dba1c35",

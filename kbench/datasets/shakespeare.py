@@ -9,14 +9,14 @@ import numpy as np
 
 from kbench.datasets import archives
 from kbench.datasets.arrays import Array, Contents, Create
-from kbench.datasets.registry import File
+from kbench.datasets.registry import RemoteFile
 
 STEPS = 64  # characters of a piece
 STRIDE = 16  # from one training piece to the next; pieces to validate do not overlap
 TRAIN, VALIDATION = 7_000, 190
 
 
-def write(create: Create, file: File, path: Path) -> Contents:
+def write(create: Create, file: RemoteFile, path: Path) -> Contents:
     """Fills x_* and y_* from the text, compressed or not: see `pieces`. Raises UserError."""
     content = archives.verified(path, file)
     text = np.frombuffer(gzip.decompress(content) if path.suffix == ".gz" else content, np.uint8)

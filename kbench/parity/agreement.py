@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kbench.analysis.sameness.declared import Words, can_show, concerns, explains, parts
+from kbench.analysis.sameness.declared import WordsOfLayers, can_show, concerns, explains, parts
 from kbench.backend_keys import QUANTITIES, Explanation
 from kbench.parity import faults
 from kbench.parity.deviations import Scale, form, loss_deviation, output_deviation, scale_of, step_deviation
 from kbench.parity.of_others import by_others, of_both, of_others
-from kbench.parity.values import Agreement, Computed, Deviation, LayerOutput, Step
+from kbench.parity.values import Agreement, Computed, Deviation, LayerOutput, ParityStep
 from kbench.values import Measured
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ _Scales = Mapping[object, Scale]  # by the model's form
 
 def _scales(computed: Sequence[Computed], number: int) -> _Scales:
     """What deviations after so many steps are measured in."""
-    alike: dict[object, list[Step]] = {}
+    alike: dict[object, list[ParityStep]] = {}
     for one in computed:
         for step in (one.steps.get(number), one.moved.get(number)):
             if step is not None:
@@ -122,7 +122,7 @@ def _scales(computed: Sequence[Computed], number: int) -> _Scales:
     return {its_form: scale_of(steps) for its_form, steps in alike.items()}
 
 
-def _deviation(own: Step, middle: Step, scales: _Scales) -> Deviation:
+def _deviation(own: ParityStep, middle: ParityStep, scales: _Scales) -> Deviation:
     return step_deviation(own, middle, scales[form(own)])
 
 
@@ -177,7 +177,7 @@ def _row(
     )
 
 
-def _model(subject: Subject) -> Words:
+def _model(subject: Subject) -> WordsOfLayers:
     """Its layers, as far as they are known from what it computed; if nobody told their settings, any may be set."""
     computed, facts = subject.computed, subject.measured.facts
     steps = list(computed.steps.values()) if computed else []
@@ -185,7 +185,7 @@ def _model(subject: Subject) -> Words:
     names |= {layer.class_name for step in steps for layer in step.layers}
     words = facts.layer_words or {known.setting for known in subject.explained}
     optimizer = next((step.optimizer for step in steps if step.optimizer), "")
-    return Words(words | {part for name in names for part in parts(name)}, optimizer)
+    return WordsOfLayers(words | {part for name in names for part in parts(name)}, optimizer)
 
 
 def _is_faulty(subject: Subject) -> bool:
@@ -358,7 +358,7 @@ def _with_reported(
     return {**deviations, "loss": Deviation(size, "as reported by the backend", known.class_name)}
 
 
-def _middle_step(computed: Sequence[Computed], number: int, scales: _Scales) -> Step | None:
+def _middle_step(computed: Sequence[Computed], number: int, scales: _Scales) -> ParityStep | None:
     """The model that is nearest to the majority after so many steps; of two, their mean; None of one.
 
     Not the median of each number: where backends deviate to both sides, no backend has that. And not the nearest to
@@ -370,14 +370,14 @@ def _middle_step(computed: Sequence[Computed], number: int, scales: _Scales) -> 
     if len(trained) == 2 and form(trained[0]) == form(trained[1]):
         return _mean(*trained)
 
-    def distances(step: Step) -> tuple[float, float]:
+    def distances(step: ParityStep) -> tuple[float, float]:
         found = sorted(_deviation(other, step, scales).size for other in trained)
         return found[len(trained) // 2], sum(found)  # how far it has to reach for a majority, itself included
 
     return min(trained, key=distances)
 
 
-def _mean(one: Step, other: Step) -> Step:
+def _mean(one: ParityStep, other: ParityStep) -> ParityStep:
     layers = [
         replace(
             layer,
@@ -385,7 +385,7 @@ def _mean(one: Step, other: Step) -> Step:
         )
         for layer, right in zip(one.layers, other.layers, strict=True)
     ]
-    return Step(_middle_number([one.loss, other.loss]), tuple(layers), one.optimizer)
+    return ParityStep(_middle_number([one.loss, other.loss]), tuple(layers), one.optimizer)
 
 
 def passes(rows: Sequence[Agreement]) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kbench.parity.values import Deviation, LayerWeights, Step
+from kbench.parity.values import Deviation, LayerWeights, ParityStep
 
 if TYPE_CHECKING:
     from kbench.parity.values import Array
@@ -32,7 +32,7 @@ def loss_deviation(own: float | None, right: float | None) -> float | None:
     return _number(abs(own - right) / max(abs(right), 1e-12))
 
 
-def form(step: Step) -> tuple[tuple[str, tuple[int, ...]], ...]:
+def form(step: ParityStep) -> tuple[tuple[str, tuple[int, ...]], ...]:
     return tuple((layer.class_name, layer.sizes) for layer in step.layers)
 
 
@@ -44,14 +44,14 @@ class Scale:
     loss: float
 
 
-def scale_of(steps: Sequence[Step]) -> Scale:
+def scale_of(steps: Sequence[ParityStep]) -> Scale:
     """The median over the backends, whose models have one form, of each weight's norm and of the loss."""
     norms = [[_norms(layer) for layer in step.layers] for step in steps]
     middle = tuple(tuple(map(_median, zip(*of_layer, strict=True))) for of_layer in zip(*norms, strict=True))
     return Scale(middle, _median([abs(step.loss) for step in steps if step.loss is not None]))
 
 
-def step_deviation(own: Step, middle: Step, scale: Scale) -> Deviation:
+def step_deviation(own: ParityStep, middle: ParityStep, scale: Scale) -> Deviation:
     """The largest of: each layer's distance from the middle, in norms of that layer, and that of the loss.
 
     A layer's weights are taken together: a bias that starts at zero has hardly any norm of its own.

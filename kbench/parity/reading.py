@@ -12,7 +12,7 @@ import numpy as np
 from kbench.analysis.lines import call_sites
 from kbench.errors import UserError
 from kbench.parity import agreement
-from kbench.parity.values import Agreement, Computed, LayerOutput, LayerWeights, Step
+from kbench.parity.values import Agreement, Computed, LayerOutput, LayerWeights, ParityStep
 from kbench.reported import Parity, ParityLayer
 from kbench.store.reading import RunRecord, RunResults
 from kbench.store.runs import cell_folder
@@ -84,12 +84,12 @@ def _layer(about: ParityLayer, arrays: Mapping[str, Array]) -> LayerOutput:
     )
 
 
-def _steps(folder: Path, stages: Mapping[str, Parity], stage: str) -> dict[int, Step]:
+def _steps(folder: Path, stages: Mapping[str, Parity], stage: str) -> dict[int, ParityStep]:
     named = {step: f"{stage}_{step}" for step in agreement.STEPS}
     return {step: _step(folder, stages[name]) for step, name in named.items() if name in stages}
 
 
-def _step(folder: Path, reported: Parity) -> Step:
+def _step(folder: Path, reported: Parity) -> ParityStep:
     arrays = read_arrays(folder, reported.file)
     layers = [
         LayerWeights(
@@ -102,7 +102,7 @@ def _step(folder: Path, reported: Parity) -> Step:
         )
         for about in reported.layers or ()
     ]
-    return Step(reported.loss, tuple(layers), reported.optimizer or "")
+    return ParityStep(reported.loss, tuple(layers), reported.optimizer or "")
 
 
 def read_arrays(folder: Path, name: str | None) -> dict[str, Array]:

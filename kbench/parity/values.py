@@ -36,7 +36,7 @@ class LayerWeights:
 
 
 @dataclass(frozen=True)
-class Step:
+class ParityStep:
     """A model after a number of optimizer steps."""
 
     loss: float | None  # of the first batch
@@ -52,11 +52,11 @@ class Computed:
     loss: float | None
     layers: tuple[LayerOutput, ...]
     reported: float | None  # the loss that the backend itself gave in its first training step
-    steps: Mapping[int, Step]
+    steps: Mapping[int, ParityStep]
     reference_outputs: Array | None = None
     reference_loss: float | None = None
     moved_reported: float | None = None  # `reported` and `steps`, from weights moved by one unit in the last place
-    moved: Mapping[int, Step] = field(default_factory=dict)
+    moved: Mapping[int, ParityStep] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

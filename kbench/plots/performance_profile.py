@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, PercentFormatter
 
-from kbench.analysis.times.overall import Profile, profiles, scope
+from kbench.analysis.times.overall import PerformanceProfile, profiles, scope
 from kbench.plots.styles import (
     OWN,
     Key,
@@ -48,13 +48,13 @@ def of_backends(summaries: Sequence[Summary], styles: Mapping[Key, RowStyle]) ->
     return found
 
 
-def in_words(profile: Profile, found: Sequence[Profile]) -> str:
+def in_words(profile: PerformanceProfile, found: Sequence[PerformanceProfile]) -> str:
     """What the plot's title says, such as `share of 7 examples within x times the fastest`; `found`: the run's."""
     of_which = scope(profile, len({one.device for one in found}) > 1)
     return f"share of {profile.examples} examples{of_which} within x times the fastest"
 
 
-def _figure(found: Sequence[Profile], styles: Mapping[str, RowStyle], style: Style) -> Figure:
+def _figure(found: Sequence[PerformanceProfile], styles: Mapping[str, RowStyle], style: Style) -> Figure:
     names = [name for name in styles if any(name in one.ratios for one in found)]
     width = style.size[0] if style.size else _WIDTH * len(found)
     columns = legend_columns([styles[name].label for name in names], width)
@@ -68,7 +68,7 @@ def _figure(found: Sequence[Profile], styles: Mapping[str, RowStyle], style: Sty
     return figure
 
 
-def _draw(axes: Axes, profile: Profile, styles: Mapping[str, RowStyle]) -> None:
+def _draw(axes: Axes, profile: PerformanceProfile, styles: Mapping[str, RowStyle]) -> None:
     for name in profile.ratios:
         factors, shares = zip(
             *[*profile.steps(name), (profile.largest * _ROOM, profile.share(name, math.inf))], strict=True

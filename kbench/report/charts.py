@@ -13,7 +13,7 @@ import numpy as np
 from kbench import workloads
 from kbench.analysis.learning import learning_curves
 from kbench.analysis.times import step_times
-from kbench.analysis.times.overall import Profile
+from kbench.analysis.times.overall import PerformanceProfile
 from kbench.analysis.times.shown_ratios import words as matrix_words
 from kbench.comparison.published_accuracy import PublishedAccuracy
 from kbench.comparison.scaling import Lines
@@ -135,7 +135,7 @@ def _curves(
 
 
 @dataclass(frozen=True)
-class Point:
+class ChartPoint:
     """One epoch of a row: means over the repeats."""
 
     epoch: int
@@ -150,7 +150,7 @@ def points_each(curves: int) -> int:
     return min(MOST_POINTS, max(_FEWEST_POINTS, _POINTS_OF_A_PAGE // max(1, curves)))
 
 
-def curve(repeats: Sequence[Measured], metric: str, most: int) -> list[Point]:
+def curve(repeats: Sequence[Measured], metric: str, most: int) -> list[ChartPoint]:
     """The row's curve, at most `most` points: of its repeats that ended ok, or of all if none did."""
     chosen = [one for one in repeats if one.outcome.status == OK] or list(repeats)
     reported = [learning_curves.curve(one, metric) for one in chosen if learning_curves.has(one, metric)]
@@ -159,7 +159,7 @@ def curve(repeats: Sequence[Measured], metric: str, most: int) -> list[Point]:
         return []
     spread = [None] * len(mean.epochs) if mean.spread is None else mean.spread.tolist()
     every = list(zip(mean.epochs.tolist(), mean.seconds.tolist(), mean.values.tolist(), spread, strict=True))
-    return [Point(*every[position], len(reported)) for position in thinned(len(every), most)]
+    return [ChartPoint(*every[position], len(reported)) for position in thinned(len(every), most)]
 
 
 def thinned(count: int, most: int) -> list[int]:
@@ -256,7 +256,7 @@ def _along(lines: Lines, what: str, field: str, unit: str, found: Sequence[Seque
     return {**chart, "x": lines.axis.title, "y": unit, "field": field}
 
 
-def of_profile(profile: Profile, title: str) -> Chart:
+def of_profile(profile: PerformanceProfile, title: str) -> Chart:
     """A performance profile."""
     found, in_words = [], []
     for name in profile.ratios:

@@ -36,7 +36,7 @@ class Screen:
     def __call__(self, event: Event) -> None:
         """Show the event."""
         match event:
-            case events.Note(text):
+            case events.SessionNote(text):
                 print_note(text)
             case events.Planned(plan, to_make):
                 if self._plan and not self._quiet:

@@ -20,7 +20,7 @@ from kbench.store.files import replace
 from kbench.summary import Summary
 from kbench.tables import at_a_glance, columns, csv, interrupted, keras_cost, markdown, overall, text
 from kbench.tables import suites as suite_tables
-from kbench.tables.columns import Shown
+from kbench.tables.columns import ColumnChoice
 from kbench.tables.content import Table
 from kbench.text import as_json, at_blanks
 
@@ -32,7 +32,7 @@ class Output:
     """What the user wants to see, and in which files."""
 
     form: str = TABLE
-    shown: Shown = field(default_factory=Shown)
+    shown: ColumnChoice = field(default_factory=ColumnChoice)
     files: tuple[Path, ...] = ()
     plots: bool = True  # whether they are drawn
     detail: str = USUAL  # of the progress
@@ -103,7 +103,7 @@ def export_rows(analysis: Explained, wanted: Output) -> None:
     export(wanted.files, lambda form: _as(form, analysis, wanted.shown))
 
 
-def _as(form: str, analysis: Explained, shown: Shown) -> str:
+def _as(form: str, analysis: Explained, shown: ColumnChoice) -> str:
     """The rows as Markdown, CSV or JSON."""
     run, remarks = analysis.run, analysis.remarks
     rows, machine = columns.in_order(analysis.rows, shown), describe(run.provenance)

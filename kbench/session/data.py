@@ -15,7 +15,7 @@ from kbench.datasets import REAL, SYNTHETIC, MissingFiles, Needed, Origin, addre
 from kbench.errors import UserError
 from kbench.planning.plan import OF_SUITE, Plan
 from kbench.planning.tasks import CellTask
-from kbench.session.events import Note, OnEvent
+from kbench.session.events import OnEvent, SessionNote
 from kbench.values import Example
 
 AUTO: Final = "auto"
@@ -72,7 +72,7 @@ def prepared(the_plan: Plan, own: Mapping[str, Path], on_event: OnEvent) -> tupl
     origins = {**the_plan.data}
     for name, found in failed.items():
         origins[name] = Origin(SYNTHETIC, missing=found.missing)
-        on_event(Note(f"{name}: synthetic data instead of real ones, because {found}."))
+        on_event(SessionNote(f"{name}: synthetic data instead of real ones, because {found}."))
     used = {the_plan.dataset(task) for task in the_plan.tasks}
     sources = {name: one.source for name, one in origins.items() if name in used}
     request = replace(the_plan.request, data_sources=sources)

@@ -14,7 +14,7 @@ from kbench.values import Outcome
 
 
 @dataclass(frozen=True)
-class Note:
+class SessionNote:
     """A sentence for the user."""
 
     text: str
@@ -150,7 +150,7 @@ class Explaining:
 
 
 Event = (
-    Note
+    SessionNote
     | Planned
     | EnvironmentProgress
     | EnvironmentEnded
@@ -177,4 +177,4 @@ def ignore(event: Event) -> None:
 
 def notes(on_event: OnEvent) -> Callable[[str], None]:
     """Tells each text as a Note."""
-    return lambda text: on_event(Note(text))
+    return lambda text: on_event(SessionNote(text))

@@ -28,7 +28,7 @@ from kbench.planning.plan import Plan
 from kbench.selection import of_its_time, scripts, twins
 from kbench.session import data as run_data
 from kbench.session import interrupts, making
-from kbench.session.events import Note, OnEvent, notes
+from kbench.session.events import OnEvent, SessionNote, notes
 from kbench.store.events import read_events
 from kbench.values import CHANNELS_LAST, NATIVE, OK, Environment, Example
 
@@ -131,7 +131,7 @@ def _own_data(the_plan: Plan, example: Example, here: RunPaths, on_event: OnEven
         here = replace(here, devices={task.device: devices.CPU}, environments={task.environment: made})
         mark = orphans.mark(here.run)
         with orphans.ended_with_this_process(mark):
-            on_event(Note(f"{example.path.name}: load_data() runs on {backend.name}, for all backends"))
+            on_event(SessionNote(f"{example.path.name}: load_data() runs on {backend.name}, for all backends"))
             start = partial(launcher.launch, mark=mark)
             outcome = launcher.run_to_completion(runner.measure(task, here, start, compiling.SILENT))
         if outcome.status != OK:
@@ -139,7 +139,7 @@ def _own_data(the_plan: Plan, example: Example, here: RunPaths, on_event: OnEven
             raise UserError(f"load_data of {example.path.name} gave no data on {backend.name}: {reason}.")
         cell = store.cell_folder(here.run, task)
         for note in read_events(cell.events).facts.notes:
-            on_event(Note(f"{example.path.name}: {note}."))
+            on_event(SessionNote(f"{example.path.name}: {note}."))
         return cell.path / OWN_DATA
     raise UserError(f"There is no backend for load_data of {example.path.name}: {why.rstrip('.')}.")
 
@@ -172,7 +172,7 @@ def standard_input(on_event: OnEvent) -> Iterator[IO[bytes] | None]:
         said = False
         while True:
             if not select.select([number], [], [], SILENT_SECONDS)[0] and not said:
-                on_event(Note("Waiting for the end of the standard input, which every cell will read."))
+                on_event(SessionNote("Waiting for the end of the standard input, which every cell will read."))
                 said = True
             if not (part := os.read(number, 1 << 20)):
                 break
@@ -200,6 +200,6 @@ def make_environments(
                 packages = script.packages if script else ()
                 made[backend.name, build.name] = extra_packages.ensure(environment, packages, notes(on_event))
         except Unavailable as error:
-            on_event(Note(f"{backend.name}: unavailable: {error}"))
+            on_event(SessionNote(f"{backend.name}: unavailable: {error}"))
             made[backend.name, build.name] = str(error)
     return made

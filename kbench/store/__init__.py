@@ -40,4 +40,4 @@ from kbench.store.runs import stdin as stdin
 from kbench.store.runs import update as update
 from kbench.store.runs import write_outcome as write_outcome
 from kbench.store.runs import write_spec as write_spec
-from kbench.store.watched import Watched as Watched
+from kbench.store.watched import WatchedFolder as WatchedFolder

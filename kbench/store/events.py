@@ -45,15 +45,15 @@ class Phase(Event, frozen=True, tag="phase"):
     seconds: Seconds
 
 
-class Note(Event, frozen=True, tag="note"):
+class NoteEvent(Event, frozen=True, tag="note"):
     text: str
 
 
-class Stopped(Event, frozen=True, tag="stopped"):
+class StoppedEvent(Event, frozen=True, tag="stopped"):
     epoch: int
 
 
-class Order(Event, frozen=True, tag="order"):
+class OrderEvent(Event, frozen=True, tag="order"):
     sha256: str
     samples_sha256: str | None = None
     different_samples: Count | None = None
@@ -65,13 +65,13 @@ class Shapes(Event, frozen=True, tag="shapes"):
     layers: Any
 
 
-class Memory(Event, frozen=True, tag="memory"):
+class MemoryEvent(Event, frozen=True, tag="memory"):
     at: Literal["import", "end"]
     peak_mib: float | None
     allocator_peak_mib: float | None = None
 
 
-class Probe(Event, frozen=True, tag="probe"):
+class ProbeEvent(Event, frozen=True, tag="probe"):
     outputs: Any
     scales: Any = None  # old runs have none
 
@@ -142,25 +142,25 @@ def parse_events(events: bytes) -> GuestReport:
     return parts.report(last)
 
 
-def _memory(event: Memory) -> dict[str, Any]:
+def _memory(event: MemoryEvent) -> dict[str, Any]:
     found = {"import_memory_mib" if event.at == "import" else "peak_memory_mib": event.peak_mib}
     return found if event.allocator_peak_mib is None else {**found, "allocator_peak_mib": event.allocator_peak_mib}
 
 
 # Kind of event -> the facts in one.
 _FACTS: dict[type, Callable[[Any], dict[str, Any]]] = {
-    Stopped: lambda event: {"stopped_after": event.epoch},
-    Order: lambda event: {
+    StoppedEvent: lambda event: {"stopped_after": event.epoch},
+    OrderEvent: lambda event: {
         "order_sha256": event.sha256,
         "samples_sha256": event.samples_sha256,
         "different_samples": event.different_samples,
         "sample_weights": event.sample_weights,
     },
     Shapes: lambda event: parse_facts({"input_shapes": event.inputs, "layer_shapes": event.layers}),
-    Probe: lambda event: parse_facts({"probe": event.outputs, "probe_scales": event.scales}),
+    ProbeEvent: lambda event: parse_facts({"probe": event.outputs, "probe_scales": event.scales}),
     StepAgain: lambda event: {"step_again": event},
     Step: lambda event: {"first_step": event},
-    Memory: _memory,
+    MemoryEvent: _memory,
     Inside: lambda event: {"inside": event},
     Traced: lambda event: {"traced": event},
     Program: lambda event: {"program": event},
@@ -199,14 +199,14 @@ class _Parts:
             case Epoch():
                 self.epochs[event.site or "", event.epoch] = _as_now(event)
                 return str(event.epoch)
-            case Phase() | Note() | Site() | Returned() if named >= MOST_NAMES:
+            case Phase() | NoteEvent() | Site() | Returned() if named >= MOST_NAMES:
                 self.damaged += 1
             case Phase():
                 self.phases[event.name] = self.phases.get(event.name, 0.0) + event.seconds
                 return event.name
-            case Note():
+            case NoteEvent():
                 self.notes.append(event.text[:LONGEST_TEXT])
-            case Stopped():
+            case StoppedEvent():
                 self.notes.append(f"its callbacks ended training after epoch {event.epoch}")
             case Received():
                 self.received[event.epoch] = event

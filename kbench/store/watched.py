@@ -10,7 +10,7 @@ from kbench.errors import UserError
 from kbench.store.files import os_errors_as_user_errors, read_bytes, replace
 
 
-class Watched:
+class WatchedFolder:
     """The folder of a run while programs run in it, which can do anything to it, and the user to its name."""
 
     def __init__(self, run: Path) -> None:

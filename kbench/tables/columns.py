@@ -31,7 +31,7 @@ _CALLED = {
 
 
 @dataclass(frozen=True)
-class Shown:
+class ColumnChoice:
     """Which columns are shown, by the names of summary.csv, and by which one rows are sorted."""
 
     columns: tuple[str, ...] = ()  # empty: the usual ones
@@ -39,7 +39,7 @@ class Shown:
     descending: bool = False
 
 
-ALL = Shown()
+ALL = ColumnChoice()
 
 
 def names() -> list[str]:
@@ -47,14 +47,14 @@ def names() -> list[str]:
     return list(summary_columns([]))
 
 
-def shown(columns: Sequence[str], sort: str) -> Shown:
+def shown(columns: Sequence[str], sort: str) -> ColumnChoice:
     """The choice in the user's words; with `-` before the one to sort by, the largest is first. Raises UserError."""
     descending = sort.startswith("-")
     by = _named(sort.removeprefix("-"), "--sort") if sort else ""
-    return Shown(tuple(dict.fromkeys(_named(one, "--columns") for one in columns)), by, descending)
+    return ColumnChoice(tuple(dict.fromkeys(_named(one, "--columns") for one in columns)), by, descending)
 
 
-def in_order(rows: Sequence[Summary], shown: Shown) -> list[Summary]:
+def in_order(rows: Sequence[Summary], shown: ColumnChoice) -> list[Summary]:
     """The rows of each example and task sorted; those without a value stay behind."""
     if not shown.sort:
         return list(rows)
@@ -76,7 +76,7 @@ def in_order(rows: Sequence[Summary], shown: Shown) -> list[Summary]:
 
 
 def chosen(
-    usual: Mapping[str, Callable[[Summary], str]], rows: Sequence[Summary], shown: Shown
+    usual: Mapping[str, Callable[[Summary], str]], rows: Sequence[Summary], shown: ColumnChoice
 ) -> dict[str, Callable[[Summary], str]]:
     """The columns of a table: those of the `usual` ones that are wanted, and others of summary.csv."""
     if not shown.columns:
@@ -91,7 +91,7 @@ def chosen(
     return found
 
 
-def texts(rows: Sequence[Summary], shown: Shown) -> set[str]:
+def texts(rows: Sequence[Summary], shown: ColumnChoice) -> set[str]:
     """Those of the wanted columns that have text."""
     found = summary_columns(rows, shown.columns) if shown.columns else {}
     return {name for name, values in found.items() if any(isinstance(value, str) for value in values)}

@@ -13,7 +13,7 @@ from kbench.axes import Axis
 from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, Summary, figures
 from kbench.tables import data, notes, of_script
 from kbench.tables.answers import answer
-from kbench.tables.columns import ALL, Shown, chosen, texts
+from kbench.tables.columns import ALL, ColumnChoice, chosen, texts
 from kbench.tables.entries import accuracy, marked, of_ratio, short_target, shows_spread, with_half
 from kbench.text import MISSING, plain, significant
 from kbench.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, Cell, base, beside_others
@@ -55,7 +55,9 @@ class Table:
         return [f"[{number}] {note}" for number, note in enumerate(self.footnotes, self.first)]
 
 
-def tables(summaries: Iterable[Summary], again: str = "", shown: Shown = ALL, brief: bool = False) -> list[Table]:
+def tables(
+    summaries: Iterable[Summary], again: str = "", shown: ColumnChoice = ALL, brief: bool = False
+) -> list[Table]:
     """One table per example, in reading order: a note stands below the first table that it is about.
 
     `again`: the command that repeats what could not be compared. `brief`: of an example's row only its chief note.
@@ -88,7 +90,7 @@ def table(
     rows: Sequence[Summary],
     footnotes: list[str] | None = None,
     again: str = "",
-    shown: Shown = ALL,
+    shown: ColumnChoice = ALL,
     brief: bool = False,
 ) -> Table:
     """The table of one example. `rows` is not empty; new footnotes are added to those of the tables above."""

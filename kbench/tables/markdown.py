@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from tabulate import tabulate
 
 from kbench.summary import Summary
-from kbench.tables.columns import ALL, Shown
+from kbench.tables.columns import ALL, ColumnChoice
 from kbench.tables.content import Table, tables
 from kbench.text import plain
 
@@ -18,7 +18,7 @@ _MARKUP = re.compile(r"[\\`*~$\[\]|&<>]|(?<![^\W_])_|_(?![^\W_])")
 _LINE = re.compile(r"^(?:[#+-]+(?=\s)|(?=[-=]{2,}$)|\d+(?=[.)]\s))")
 
 
-def markdown(summaries: Iterable[Summary], again: str = "", shown: Shown = ALL) -> str:
+def markdown(summaries: Iterable[Summary], again: str = "", shown: ColumnChoice = ALL) -> str:
     """All tables as Markdown, one per example, each under its heading in bold. `again` as in `tables`."""
     return together(tables(summaries, again, shown))
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from itertools import groupby
 from typing import Any
 
-from kbench.comparison.published import Figure, FigureBesideRow
+from kbench.comparison.published import FigureBesideRow, PublishedFigure
 from kbench.tables import markdown as as_markdown
 from kbench.tables import text as as_text
 from kbench.tables.content import Table
@@ -54,7 +54,7 @@ def records(found: Sequence[FigureBesideRow]) -> list[dict[str, Any]]:
     ]
 
 
-def figure_rows(figures: Sequence[Figure]) -> tuple[list[str], list[list[str]]]:
+def figure_rows(figures: Sequence[PublishedFigure]) -> tuple[list[str], list[list[str]]]:
     """Heads and rows of a table of figures."""
     heads = ["framework", "hardware", "batch", "what", "value", "source"]
     rows = [
@@ -71,7 +71,7 @@ def figure_rows(figures: Sequence[Figure]) -> tuple[list[str], list[list[str]]]:
     return heads, rows
 
 
-def workload_rows(figures: Sequence[Figure], examples: Collection[str]) -> tuple[list[str], list[list[str]]]:
+def workload_rows(figures: Sequence[PublishedFigure], examples: Collection[str]) -> tuple[list[str], list[list[str]]]:
     """Heads and rows of a table with one row a workload; kbench has `examples`."""
     heads = ["workload", "example", "figures", "frameworks", "sources"]
     rows = []
@@ -83,7 +83,7 @@ def workload_rows(figures: Sequence[Figure], examples: Collection[str]) -> tuple
     return heads, rows
 
 
-def covered(figures: Sequence[Figure], examples: Collection[str]) -> str:
+def covered(figures: Sequence[PublishedFigure], examples: Collection[str]) -> str:
     """A sentence: how many figures can be measured again here, with one of `examples`."""
     of_networks = [figure for figure in figures if figure.of_network]
     having = sum(figure.workload in examples for figure in of_networks)
@@ -149,7 +149,7 @@ def _printed(
     )
 
 
-def hardware(figure: Figure) -> str:
+def hardware(figure: PublishedFigure) -> str:
     """What a figure was measured on, with the number of GPUs or threads."""
     threads = f", {figure.threads} {'thread' if figure.threads == 1 else 'threads'}" if figure.threads else ""
     gpus = f"{figure.gpus} x " if figure.gpus and figure.gpus > 1 else ""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from kbench import axes
-from kbench.comparison.published import Figure, same_backend
+from kbench.comparison.published import PublishedFigure, same_backend
 from kbench.selection.suites import Layout, Suite
 from kbench.summary import Summary
 from kbench.tables.content import Table, remarks_once
@@ -34,7 +34,7 @@ def source(suite: Suite) -> str:
 
 
 def tables(
-    suite: Suite, rows: Sequence[Summary], figures: Sequence[Figure], *, measured_only: bool = False
+    suite: Suite, rows: Sequence[Summary], figures: Sequence[PublishedFigure], *, measured_only: bool = False
 ) -> list[Table]:
     """A table for each layout and example with rows. `measured_only`: published figures only of measured backends
     and, against a number, on such a device.
@@ -60,7 +60,7 @@ def tables(
     return remarks_once(kept)
 
 
-def _is_of(figure: Figure, layout: Layout, example: str, suite: Suite) -> bool:
+def _is_of(figure: PublishedFigure, layout: Layout, example: str, suite: Suite) -> bool:
     infers = figure.metric == "time_per_1000_images"
     is_score = figure.metric in _SCORES
     return (
@@ -78,7 +78,7 @@ class _Line:
     name: str
     beside: str  # where it was measured, or as what it was published
     rows: list[Summary] = field(default_factory=list)
-    figures: list[Figure] = field(default_factory=list)
+    figures: list[PublishedFigure] = field(default_factory=list)
     values: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, column: str, value: str) -> None:
@@ -89,7 +89,7 @@ class _Line:
 
 
 def _table(
-    suite: Suite, layout: Layout, rows: Sequence[Summary], printed: Sequence[Figure], measured_only: bool
+    suite: Suite, layout: Layout, rows: Sequence[Summary], printed: Sequence[PublishedFigure], measured_only: bool
 ) -> Table:
     """The table of one layout and example."""
     footnotes: list[str] = []
@@ -122,7 +122,7 @@ def is_own(cells: Sequence[str], columns: Sequence[str]) -> bool:
     return any(cell != MISSING and HERE in (cell, column) for cell, column in zip(cells, columns, strict=True))
 
 
-def _of_axis(layout: Layout, rows: Sequence[Summary], printed: Sequence[Figure]) -> list[_Line]:
+def _of_axis(layout: Layout, rows: Sequence[Summary], printed: Sequence[PublishedFigure]) -> list[_Line]:
     """Lines with a column for each number: below those of a backend the figures that were published of it."""
     ours: dict[str, _Line] = {}
     for row in rows:
@@ -160,11 +160,11 @@ def _measured(layout: Layout, line: _Line, rows: Sequence[Summary]) -> bool:
     return any(_framework(one.backend) in {_framework(row.backend) for row in rows} for one in line.figures)
 
 
-def _on_gpu(figure: Figure) -> bool:
+def _on_gpu(figure: PublishedFigure) -> bool:
     return bool(figure.gpus) and figure.threads is None
 
 
-def _of_hardware(layout: Layout, rows: Sequence[Summary], printed: Sequence[Figure]) -> list[_Line]:
+def _of_hardware(layout: Layout, rows: Sequence[Summary], printed: Sequence[PublishedFigure]) -> list[_Line]:
     """Lines of a backend with a column for each machine: this one, and those of the figures."""
     found: dict[str, _Line] = {}
     for row in rows:
@@ -212,7 +212,7 @@ def _value(row: Summary, layout: Layout) -> str:
     return significant(found)
 
 
-def _printed(figure: Figure, layout: Layout, row: Summary) -> float | None:
+def _printed(figure: PublishedFigure, layout: Layout, row: Summary) -> float | None:
     """A published value in the table's unit; `row` is one of the example."""
     if layout.unit == _ACCURACY:
         return figure.value
@@ -223,7 +223,7 @@ def _printed(figure: Figure, layout: Layout, row: Summary) -> float | None:
     return _in_unit(per_1000, layout, figure.batch_size, row.epoch_samples)
 
 
-def _shown(figure: Figure, layout: Layout, row: Summary) -> str:
+def _shown(figure: PublishedFigure, layout: Layout, row: Summary) -> str:
     return significant(_printed(figure, layout, row))
 
 
@@ -256,7 +256,7 @@ def _titled(layout: Layout, column: str) -> str:
     return axes.shown(axes.by_name(layout.columns), int(column)) if column.isdecimal() else column
 
 
-def _where(figure: Figure, layout: Layout, batches: set[int]) -> str:
+def _where(figure: PublishedFigure, layout: Layout, batches: set[int]) -> str:
     """The hardware of a figure, and its batch size where no row has that."""
     other = figure.batch_size if figure.batch_size not in batches and layout.columns != axes.BATCH_SIZE else None
     where = hardware(replace(figure, threads=None) if layout.columns == axes.THREADS else figure)

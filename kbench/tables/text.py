@@ -10,7 +10,7 @@ from tabulate import tabulate
 
 from kbench.summary import Summary
 from kbench.tables import of_program, otherwise
-from kbench.tables.columns import ALL, Shown
+from kbench.tables.columns import ALL, ColumnChoice
 from kbench.tables.content import Table, tables
 from kbench.text import at_blanks
 
@@ -18,7 +18,7 @@ _NARROWEST = 6  # columns of the terminal, of a column that is wrapped, if its w
 _MOST_LINES = 4  # of titles that could be narrower
 
 
-def text(summaries: Iterable[Summary], width: int = 100, again: str = "", shown: Shown = ALL) -> str:
+def text(summaries: Iterable[Summary], width: int = 100, again: str = "", shown: ColumnChoice = ALL) -> str:
     """All tables, one per example. Where one is wider than `width`, columns are left out, and named. `again`: the
     command that repeats what could not be compared.
     """

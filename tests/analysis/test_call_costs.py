@@ -154,10 +154,10 @@ def test_calls_too_short_for_a_table_are_in_the_row_of_all_else() -> None:
 
 def test_in_turns_a_call_counts_in_the_turn_in_which_it_began_and_not_if_it_was_its_first() -> None:
     calls = [
-        call_costs.Call(1.0, (), round=turn, cold=cold)
+        call_costs.CallCost(1.0, (), round=turn, cold=cold)
         for turn, cold in ((0, False), (1, True), (1, False), (2, True))
     ]
-    made = call_costs.as_epochs([*calls, call_costs.Call(1.0, (), round=2)], fits=True)
+    made = call_costs.as_epochs([*calls, call_costs.CallCost(1.0, (), round=2)], fits=True)
     assert [epoch.rounds for epoch in made] == [(), (Turn(1, 0, 1),), (Turn(2, 0, 1),)]
     assert all(epoch.step_seconds == (1.0,) for epoch in made)
 
@@ -165,7 +165,7 @@ def test_in_turns_a_call_counts_in_the_turn_in_which_it_began_and_not_if_it_was_
 def test_calls_that_were_held_are_compared_by_their_steps() -> None:
     its = Epoch(2, 3.0, 64, step_seconds=(1.0, 1.0, 1.0), rounds=(Turn(1, 0, 2), Turn(2, 2, 3)))
     (_, made) = call_costs.as_epochs(
-        [call_costs.Call(9.0, (its,)), call_costs.Call(4.0, (its,), held=True)], fits=True
+        [call_costs.CallCost(9.0, (its,)), call_costs.CallCost(4.0, (its,), held=True)], fits=True
     )
     assert (made.seconds, made.step_seconds, made.rounds) == (4.0, its.step_seconds, its.rounds)
 
@@ -198,7 +198,7 @@ def test_where_calls_compile_rows_compare_by_all_of_them() -> None:
 
 def test_the_last_scores_are_those_of_the_last_call_whether_its_time_counts_or_not() -> None:
     calls = [
-        call_costs.Call(1.0, (Epoch(1, 1.0, 8, loss=loss),), round=number, cold=cold)
+        call_costs.CallCost(1.0, (Epoch(1, 1.0, 8, loss=loss),), round=number, cold=cold)
         for number, (loss, cold) in enumerate([(0.9, False), (0.8, False), (0.7, False), (0.6, True)])
     ]
     made = call_costs.as_epochs(calls, fits=True)

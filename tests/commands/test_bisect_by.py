@@ -10,14 +10,14 @@ from fake_runs import summary
 
 from kbench.analysis.times import bisection
 from kbench.analysis.times.ratios import verdict
-from kbench.commands.bisect import Probe, compared, is_as_bad
+from kbench.commands.bisect import VersionProbe, compared, is_as_bad
 from kbench.findings import Finding
 from kbench.values import Interval
 
 GOOD: dict[str, Any] = {"final_loss": 0.5, "peak_memory_mib": 400.0}
 
 
-def probe(by: str, **changes: Any) -> Probe:
+def probe(by: str, **changes: Any) -> VersionProbe:
     return compared(summary(**{**GOOD, **changes}), summary(**GOOD), by, "2", "run")
 
 
@@ -75,7 +75,7 @@ def test_a_good_loss_that_is_no_number_is_compared_too() -> None:
     assert compared(summary(**GOOD), none, "loss", "2", "run").differs
 
 
-def timed(ratio: float | None, interval: tuple[float, float] | None) -> Probe:
+def timed(ratio: float | None, interval: tuple[float, float] | None) -> VersionProbe:
     ends = None if interval is None else Interval(*interval)
     row = summary(relative_to_baseline=ratio, baseline_interval=ends, baseline="good", verdict=verdict(ends))
     return compared(row, summary(), "time", "2", "run")

@@ -13,7 +13,7 @@ from fake_bench import LIMITS, Bench, refused
 
 from kbench import paths
 from kbench.cells import launcher, turns
-from kbench.cells.turns import Turn, TurnScheduler
+from kbench.cells.turns import ProcessTurn, TurnScheduler
 from kbench.machine import peak_rates
 from kbench.session import further, racing
 
@@ -183,7 +183,7 @@ def test_a_row_whose_processes_take_long_to_start_has_one_short_one(race: Bench)
 def test_where_other_programs_disturb_most_turns_nothing_is_measured_again(race: Bench) -> None:
     join = TurnScheduler.join
 
-    def disturbed(scheduler: TurnScheduler, **asked: Any) -> Turn:
+    def disturbed(scheduler: TurnScheduler, **asked: Any) -> ProcessTurn:
         turn = join(scheduler, **asked)
         turn.disturbed += [1, 2, 3, 4, 5, 6]
         return turn

@@ -20,7 +20,7 @@ from kbench.cli import arguments, words
 from kbench.errors import Interrupted, Stopped, UserError
 from kbench.session import events, record
 
-QUITE_OFTEN = (events.Note, events.CellProgress, events.EnvironmentProgress)
+QUITE_OFTEN = (events.SessionNote, events.CellProgress, events.EnvironmentProgress)
 SMOKE: dict[str, Any] = {"profile": "smoke", "device": "cpu"}
 
 

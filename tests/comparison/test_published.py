@@ -15,7 +15,7 @@ from fake_bench import call
 from fake_runs import UNLIKE, cell, fake_run, summary
 
 from kbench.comparison import published
-from kbench.comparison.published import Figure
+from kbench.comparison.published import PublishedFigure
 from kbench.environments import interpreters
 from kbench.errors import UserError
 from kbench.selection import backends, examples
@@ -23,7 +23,7 @@ from kbench.values import FAILED, OK, Outcome
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 README = CHECKOUT / "results" / "published" / "README.md"
-FIGURE = Figure(
+FIGURE = PublishedFigure(
     source="paper2017",
     year=2017,
     workload="mnist_cnn",

@@ -14,7 +14,7 @@ from kbench import store
 from kbench.analysis.summaries import summarise
 from kbench.causes.explained import Explained
 from kbench.comparison import published
-from kbench.comparison.published import Figure
+from kbench.comparison.published import PublishedFigure
 from kbench.comparison.published_accuracy import PublishedAccuracy, beside
 from kbench.outputs import one_run
 from kbench.plots.convergence import _figure as draw
@@ -22,7 +22,7 @@ from kbench.plots.styles import OWN, row_styles
 from kbench.tables.accuracies import table
 from kbench.values import OK, Measured, Outcome
 
-FIGURE = Figure(
+FIGURE = PublishedFigure(
     source="paper2017",
     year=2017,
     workload="mnist_cnn",
@@ -48,7 +48,7 @@ def trained(backend: str, *accuracy: float, repeat: int = 1, **facts: Any) -> Me
     return measured(one, *[2.0] * len(accuracy), facts={**FACTS, **facts}, val_accuracy=list(accuracy))
 
 
-def found(*cells: Measured, figures: list[Figure] = FIGURES) -> list[PublishedAccuracy]:
+def found(*cells: Measured, figures: list[PublishedFigure] = FIGURES) -> list[PublishedAccuracy]:
     return beside(summarise(cells), cells, figures)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kbench.datasets.registry import REGISTRY, File, Member, Registry
+from kbench.datasets.registry import REGISTRY, Member, Registry, RemoteFile
 
 BATCH = 20  # samples of a miniature CIFAR-10 batch
 
@@ -24,11 +24,11 @@ def sha256(content: bytes) -> str:
     return "sha256:" + hashlib.sha256(content).hexdigest()
 
 
-def pinned(path: Path, addresses: tuple[str, ...] = ()) -> File:
-    return File(path.name, addresses, digest=sha256(path.read_bytes()))
+def pinned(path: Path, addresses: tuple[str, ...] = ()) -> RemoteFile:
+    return RemoteFile(path.name, addresses, digest=sha256(path.read_bytes()))
 
 
-def registry(name: str, *variants: tuple[File, ...]) -> Registry:
+def registry(name: str, *variants: tuple[RemoteFile, ...]) -> Registry:
     """The real registry with one dataset's files exchanged, of which nothing comes with kbench."""
     return MappingProxyType({**REGISTRY, name: replace(REGISTRY[name], variants=variants, shipped=None)})
 
@@ -100,7 +100,7 @@ def cifar10(folder: Path, contents: dict[str, bytes] | None = None) -> Registry:
     path = folder / "cifar-10-python.tar.gz"
     tar(path, [entry(name, content) for name, content in contents.items()])
     members = tuple(Member(name, sha256(c), len(c), BATCH) for name, c in contents.items())
-    return registry("cifar10", (File(path.name, (), members=members),))
+    return registry("cifar10", (RemoteFile(path.name, (), members=members),))
 
 
 BABI_TRAIN = b"""1 Mary moved to the bathroom.
@@ -123,7 +123,7 @@ def babi(folder: Path, train: bytes = BABI_TRAIN, test: bytes = BABI_TEST) -> Re
     path = folder / "babi.tar.gz"
     tar(path, [entry(name, content) for name, content in contents.items()])
     members = tuple(Member(name, sha256(c), len(c)) for name, c in contents.items())
-    return registry("babi_qa2", (File(path.name, (), members=members),))
+    return registry("babi_qa2", (RemoteFile(path.name, (), members=members),))
 
 
 def reviews(samples: int, seed: int) -> tuple[list[list[int]], np.ndarray[Any, Any]]:
@@ -134,7 +134,7 @@ def reviews(samples: int, seed: int) -> tuple[list[list[int]], np.ndarray[Any, A
     return texts, np.sort(random.randint(0, 2, samples))
 
 
-def imdb_ranks(folder: Path, samples: int = 80) -> File:
+def imdb_ranks(folder: Path, samples: int = 80) -> RemoteFile:
     arrays: dict[str, Any] = {}
     for part, seed in (("train", 0), ("test", 1)):
         texts, labels = reviews(samples, seed)
@@ -145,7 +145,7 @@ def imdb_ranks(folder: Path, samples: int = 80) -> File:
     return pinned(folder / "imdb_ranks.npz")
 
 
-def imdb_keras(folder: Path, samples: int = 80) -> File:
+def imdb_keras(folder: Path, samples: int = 80) -> RemoteFile:
     arrays: dict[str, Any] = {}
     for part, seed in (("train", 0), ("test", 1)):
         texts, labels = reviews(samples, seed)

@@ -141,16 +141,16 @@ def test_a_turn_that_other_programs_disturb_is_taken_again_once_at_the_end_of_it
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order: list[int] = []
-    go_on = turns.Turn.go_on
+    go_on = turns.ProcessTurn.go_on
 
-    def seen(turn: turns.Turn, number: int) -> None:
+    def seen(turn: turns.ProcessTurn, number: int) -> None:
         order.append(number)
         # As if others were busy in the first turns of the round 1 and in all of the round 2.
         busy = number == 2 or (number == 1 and not turn.again)
         monkeypatch.setattr(turns, "DISTURBED", -1e9 if busy else 1e9)
         go_on(turn, number)
 
-    monkeypatch.setattr(turns.Turn, "go_on", seen)
+    monkeypatch.setattr(turns.ProcessTurn, "go_on", seen)
     outcomes = stage.run({})
     assert statuses(outcomes) == dict.fromkeys(BACKENDS, "ok")
     assert [stage.rounds(name) for name in BACKENDS] == [["1", "1 again", "2", "2 again", "3"]] * 3
@@ -254,12 +254,12 @@ def test_a_round_in_which_other_programs_took_much_of_the_time_is_noted(
 ) -> None:
     cores = len(os.sched_getaffinity(0))
     times = iter([(10.0, 7.0, 5.0), (11.0, 7.0 + busy * cores, 5.0 + cores)])
-    monkeypatch.setattr(turns.Turn, "_times", lambda turn: next(times))
+    monkeypatch.setattr(turns.ProcessTurn, "_times", lambda turn: next(times))
     monkeypatch.setattr(turns, "DISTURBED", DISTURBED)
     ours, guests = socket.socketpair()
     with ours, guests:
         with subprocess.Popen(["true"], start_new_session=True) as process:
-            turn = turns.Turn(ours, guests, pid=process.pid)
+            turn = turns.ProcessTurn(ours, guests, pid=process.pid)
         turn.go_on(3)
         turn.hold()
     assert turn.disturbed == disturbed

@@ -29,7 +29,7 @@ def by_steps(module: ModuleType, x: Any, y: Any, weights: Any = None, **spec: An
     framework = SimpleNamespace(
         data_of_fit=lambda see: contextlib.nullcontext(), data_of_step=lambda model, args: args, steps_of_a_call=int
     )
-    looked = module.Received(framework, 1, {**SPEC, **spec}, 6)
+    looked = module.ReceivedData(framework, 1, {**SPEC, **spec}, 6)
     with looked.of_epoch(1):
         for number in range(6):
             at = slice(4 * number, 4 * number + 4)
@@ -46,7 +46,7 @@ def by_fit(module: ModuleType, calls: int | None = 6, **given: Any) -> dict[str,
         yield
 
     framework = SimpleNamespace(data_of_fit=data_of_fit, steps_of_a_call=lambda model: 1)
-    looked = module.Received(framework, None, SPEC, 6)
+    looked = module.ReceivedData(framework, None, SPEC, 6)
     with looked.of_epoch(1):
         x = given["x"]
         for number in range(len(x)) if hasattr(x, "__len__") else ():
@@ -127,7 +127,7 @@ def test_steps_of_arrays_are_looked_at_where_no_program_expects_it(received: Mod
     given = {"x": PICTURES, "y": NUMBERS, "batch_size": 4}
     hashes = set()
     for other in (0.0, 1.0):
-        looked = received.Received(framework, 1, SPEC, 6)
+        looked = received.ReceivedData(framework, 1, SPEC, 6)
         with looked.of_epoch(1, given):
             for number, (x, y) in enumerate(batches(PICTURES, NUMBERS)):
                 looked.step(number, ([x + other], [y], []))

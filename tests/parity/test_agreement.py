@@ -13,7 +13,7 @@ from kbench.backend_keys import Explanation
 from kbench.parity import agreement
 from kbench.parity.agreement import Subject, compare, verdict_on
 from kbench.parity.deviations import output_deviation, scale_of, step_deviation
-from kbench.parity.values import Agreement, Computed, Deviation, LayerOutput, LayerWeights, Step
+from kbench.parity.values import Agreement, Computed, Deviation, LayerOutput, LayerWeights, ParityStep
 from kbench.tables.parity import tables
 from kbench.values import FAILED
 
@@ -24,9 +24,9 @@ def layer(name: str, off: float = 0.0, class_name: str = "Dense", known: bool = 
     return LayerOutput(name, class_name, EXACT + off, reference=EXACT if known else None)
 
 
-def step(off: float = 0.0, loss: float = 1.0, optimizer: str = "SGD", name: str = "a") -> Step:
+def step(off: float = 0.0, loss: float = 1.0, optimizer: str = "SGD", name: str = "a") -> ParityStep:
     weights = (LayerWeights(name, "Dense", (EXACT + off, np.zeros(2)), (4, 2)),)
-    return Step(loss, weights, optimizer)
+    return ParityStep(loss, weights, optimizer)
 
 
 def computed(
@@ -157,8 +157,8 @@ def test_what_explains_one_of_two_explains_both() -> None:
     assert [row.verdict for row in compare([*parted, third])] == ["explained", "same", "same"]
 
 
-def of_weights(*values: Any, sizes: tuple[int, ...] = ()) -> Step:
-    return Step(None, (LayerWeights("a", "Dense", values, sizes or tuple(len(one) for one in values)),))
+def of_weights(*values: Any, sizes: tuple[int, ...] = ()) -> ParityStep:
+    return ParityStep(None, (LayerWeights("a", "Dense", values, sizes or tuple(len(one) for one in values)),))
 
 
 def test_the_norm_of_a_layer_takes_its_bias_with_it() -> None:
@@ -202,14 +202,14 @@ def test_the_majority_has_one_form_of_the_model() -> None:
 def test_other_shapes_are_as_far_off_as_can_be() -> None:
     assert step_deviation(of_weights(np.zeros(3)), of_weights(np.zeros(4)), scale_of([])).size == float("inf")
     other = computed(steps=None)
-    changed = replace(other, steps={1: step(), 10: Step(1.0, (LayerWeights("a", "Conv2D", (EXACT,), (4,)),))})
+    changed = replace(other, steps={1: step(), 10: ParityStep(1.0, (LayerWeights("a", "Conv2D", (EXACT,), (4,)),))})
     assert verdicts(computed(), computed(), changed) == ["same", "same", "differs"]
 
 
 def normalized(gamma: float = 1.0, moving_mean: float = 0.01) -> Computed:
     names, trained = ("gamma", "moving_mean"), (True, False)
     layer = LayerWeights("n", "BatchNormalization", (EXACT * gamma, EXACT * moving_mean), (4, 4), names, trained)
-    of_steps = {1: Step(None, (layer,)), 10: Step(None, (layer,))}
+    of_steps = {1: ParityStep(None, (layer,)), 10: ParityStep(None, (layer,))}
     return replace(computed(steps=None), steps=of_steps)
 
 

@@ -14,7 +14,7 @@ from fake_runs import request as as_request
 from kbench import axes, datasets, paths
 from kbench.commands import choices
 from kbench.comparison import published
-from kbench.datasets import Missing, Origin
+from kbench.datasets import MissingFile, Origin
 from kbench.datasets.registry import REGISTRY
 from kbench.errors import UserError
 from kbench.planning import plan, request
@@ -138,7 +138,7 @@ def test_real_and_synthetic_data_of_an_example_are_two_rows_that_are_not_the_sam
 def test_rows_with_real_data_are_left_out_where_there_are_none_and_the_plan_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    missing = (Missing(REGISTRY["cifar10"].variants[0][0], "no network"),)
+    missing = (MissingFile(REGISTRY["cifar10"].variants[0][0], "no network"),)
     monkeypatch.setattr(datasets, "origin", lambda *_: Origin("real", missing=missing))
     path = tmp_path / "both.toml"
     path.write_text('title = "Both"\n[examples.cifar10_cnn]\ndata = ["real", "synthetic"]\n')

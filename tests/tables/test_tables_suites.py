@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from fake_runs import UNLIKE, summary
 
-from kbench.comparison.published import Figure
+from kbench.comparison.published import PublishedFigure
 from kbench.selection.suites import Layout, OtherNetwork, Settings, Suite
 from kbench.summary import Summary
 from kbench.tables import suites
@@ -26,7 +26,7 @@ def suite(*tables: Layout) -> Suite:
     )
 
 
-def figure(framework: str = "Torch", **changes: Any) -> Figure:
+def figure(framework: str = "Torch", **changes: Any) -> PublishedFigure:
     usual: dict[str, Any] = {
         "source": "p",
         "year": 2017,
@@ -40,7 +40,7 @@ def figure(framework: str = "Torch", **changes: Any) -> Figure:
         "value": 2.0,
         "unit": "s",
     }
-    return Figure(**{**usual, **changes})
+    return PublishedFigure(**{**usual, **changes})
 
 
 def row(backend: str, threads: int = 1, per_1000: float = 1.0, **changes: Any) -> Summary:

@@ -11,7 +11,7 @@ import msgspec
 
 from kbench.analysis.sameness import call_outputs
 from kbench.analysis.times import call_costs, memory_growth
-from kbench.analysis.times.call_costs import Call
+from kbench.analysis.times.call_costs import CallCost
 from kbench.epochs import Epoch
 from kbench.findings import Finding
 from kbench.reported import Described, Parity, parse_facts
@@ -200,7 +200,7 @@ def _epochs(epochs: Sequence[Epoch]) -> list[Epoch]:
     return [msgspec.structs.replace(epoch, epoch=number) for number, epoch in enumerate(kept, 1)]
 
 
-def _seconds(calls: Sequence[Call], epochs: Sequence[Epoch]) -> float:
+def _seconds(calls: Sequence[CallCost], epochs: Sequence[Epoch]) -> float:
     """Of all calls of a line; of one that has not returned its epochs."""
     returned = sum(len(one.epochs) for one in calls)
     return call_costs.total(calls) + float(sum(epoch.seconds for epoch in epochs[returned:]))

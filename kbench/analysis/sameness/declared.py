@@ -26,7 +26,7 @@ class Model(Protocol):
 
 
 @dataclass(frozen=True)
-class Words:
+class WordsOfLayers:
     """Some layers of a model."""
 
     layer_words: Collection[str]

@@ -5,7 +5,7 @@ declare, from the weights that went in, or from the settings of layers.
 from __future__ import annotations
 
 from kbench.analysis.sameness import call_weights
-from kbench.analysis.sameness.declared import Words, explains
+from kbench.analysis.sameness.declared import WordsOfLayers, explains
 from kbench.analysis.sameness.fingerprints import first_layer
 from kbench.reported import Returned, Weight
 from kbench.sentences import layers
@@ -76,10 +76,10 @@ def _declared(what: str, one: Measured, own: Returned, other: Measured, others: 
     for known in one.facts.explained:
         beside, facts = other.cell.backend, one.facts
         if known.untrained:  # averages show in outputs, whatever else they change
-            of_layers = Words(averages, facts.optimizer_class)
+            of_layers = WordsOfLayers(averages, facts.optimizer_class)
             fits = bool(averages) and explains(known, of_layers, known.what, beside, trained=False, as_shipped=True)
         elif known.carried:
-            of_layers = Words(carried, facts.optimizer_class)
+            of_layers = WordsOfLayers(carried, facts.optimizer_class)
             fits = bool(carried) and explains(known, of_layers, (what,), beside, carried=True, as_shipped=True)
         else:
             fits = not averages and explains(known, facts, (what,), beside, as_shipped=True)

@@ -22,7 +22,7 @@ COMPILES = 0.25  # of the calls; if more are a model's first, compilation is par
 
 
 @dataclass(frozen=True)
-class Call:
+class CallCost:
     """A call of fit, or several alike of another method."""
 
     seconds: float  # of each
@@ -46,28 +46,28 @@ class Call:
         return max(0.0, self.seconds - sum(one.seconds + (one.evaluation_seconds or 0.0) for one in self.epochs))
 
 
-def of_fits(epochs: Sequence[Epoch], told: Sequence[Fit]) -> list[Call]:
+def of_fits(epochs: Sequence[Epoch], told: Sequence[Fit]) -> list[CallCost]:
     """The calls of a line that fits, from its epochs in order and what the guest told of each call."""
     found, done = [], 0
     for one in told:
         its = tuple(epochs[done : done + one.epochs])
         done += one.epochs
         called = {"first": bool(one.first), "cold": bool(one.cold), "held": bool(one.held)}
-        found.append(Call(one.seconds, its, round=one.round, again=one.again or 0, **called))
+        found.append(CallCost(one.seconds, its, round=one.round, again=one.again or 0, **called))
     return found
 
 
-def of_others(epochs: Iterable[Epoch]) -> list[Call]:
+def of_others(epochs: Iterable[Epoch]) -> list[CallCost]:
     """The calls of a line that calls another method."""
-    return [Call(one.seconds, (one,), max(1, one.calls or 0), bool(one.first)) for one in epochs]
+    return [CallCost(one.seconds, (one,), max(1, one.calls or 0), bool(one.first)) for one in epochs]
 
 
-def total(calls: Iterable[Call]) -> float:
+def total(calls: Iterable[CallCost]) -> float:
     """Seconds of all calls."""
     return float(sum(one.seconds * one.count for one in calls))
 
 
-def number(calls: Iterable[Call]) -> int:
+def number(calls: Iterable[CallCost]) -> int:
     """How many calls there were."""
     return sum(one.count for one in calls)
 
@@ -77,14 +77,14 @@ def each_compiles(calls: int, firsts: int) -> bool:
     return firsts >= OFTEN and firsts > COMPILES * calls
 
 
-def usual(calls: Sequence[Call]) -> Sequence[Call]:
+def usual(calls: Sequence[CallCost]) -> Sequence[CallCost]:
     """The calls that show what such a call costs: without those that compile, unless that is usual here."""
     if each_compiles(number(calls), sum(one.first for one in calls)):
         return calls[1:]
     return [one for one in calls[1:] if not one.first]
 
 
-def as_epochs(calls: Sequence[Call], fits: bool) -> list[Epoch]:
+def as_epochs(calls: Sequence[CallCost], fits: bool) -> list[Epoch]:
     """The calls in the place of epochs, the first one as number 1: their first is not steady.
 
     Where each of several models compiles, the calls of a model are together one value, their mean, and each has its
@@ -93,7 +93,7 @@ def as_epochs(calls: Sequence[Call], fits: bool) -> list[Epoch]:
     if not calls:
         return []
     if each_compiles(number(calls), sum(one.first for one in calls)):
-        groups: list[list[Call]] = []
+        groups: list[list[CallCost]] = []
         others = [one for one in calls[1:] if one.first]
         share = max(0.0, calls[0].seconds - total(others) / number(others)) / number(calls)
         for one in (calls[0], *(_longer(one, share, fits) for one in calls[1:])):
@@ -107,7 +107,7 @@ def as_epochs(calls: Sequence[Call], fits: bool) -> list[Epoch]:
     return [*found[:-1], msgspec.structs.replace(found[-1], **{name: getattr(last, name) for name in SCORES})]
 
 
-def _longer(one: Call, seconds: float, fits: bool) -> Call:
+def _longer(one: CallCost, seconds: float, fits: bool) -> CallCost:
     """The call with so much more time; of other methods than fit, their means are in the place of steps."""
     epochs = (
         one.epochs
@@ -120,13 +120,13 @@ def _longer(one: Call, seconds: float, fits: bool) -> Call:
     return replace(one, seconds=one.seconds + seconds, epochs=epochs)
 
 
-def _warm(calls: Sequence[Call]) -> Sequence[Call]:
+def _warm(calls: Sequence[CallCost]) -> Sequence[CallCost]:
     """Without the first of each turn, where most are not the first."""
     warm = [one for one in calls if not one.cold]
     return warm if 2 * len(warm) >= len(calls) else calls
 
 
-def _epoch(position: int, calls: Sequence[Call], by_steps: bool) -> Epoch:
+def _epoch(position: int, calls: Sequence[CallCost], by_steps: bool) -> Epoch:
     last = calls[-1].epochs[-1] if calls[-1].epochs else Epoch(position, 0.0, 0)
     count = number(calls)
     samples = sum(epoch.samples * one.count for one in calls for epoch in one.epochs)
@@ -153,7 +153,7 @@ def _epoch(position: int, calls: Sequence[Call], by_steps: bool) -> Epoch:
 Parts = tuple[tuple[float, ...], tuple[Turn, ...]]  # as an epoch has step_seconds and rounds
 
 
-def _calls(calls: Sequence[Call]) -> Parts:
+def _calls(calls: Sequence[CallCost]) -> Parts:
     """Each call in the place of a step, in the turn that it belongs to."""
     rounds: list[Turn] = []
     for position, one in enumerate(calls):
@@ -166,7 +166,7 @@ def _calls(calls: Sequence[Call]) -> Parts:
     return tuple(one.seconds for one in calls), tuple(rounds) if rounds and rounds[-1].round else ()
 
 
-def _steps(calls: Sequence[Call]) -> Parts:
+def _steps(calls: Sequence[CallCost]) -> Parts:
     """What was timed within the calls: the steps of fits that were held within, or means of other calls."""
     steps: list[float] = []
     rounds: list[Turn] = []
@@ -177,7 +177,7 @@ def _steps(calls: Sequence[Call]) -> Parts:
     return tuple(steps), tuple(rounds)
 
 
-def figures(calls: Sequence[Call]) -> dict[str, float | int | None]:
+def figures(calls: Sequence[CallCost]) -> dict[str, float | int | None]:
     """What else is known of the calls: how many compiled and how long, and what they took around their epochs."""
     sample = usual(calls) or calls[:1]
     compiled = [seconds for one in calls if (seconds := one.compile_seconds) is not None]

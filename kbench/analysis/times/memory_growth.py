@@ -21,7 +21,7 @@ FEW, LARGE_MIB = 3, 8.0  # of calls that each compile another model so few tell,
 
 
 @dataclass(frozen=True)
-class Growth:
+class MemoryGrowth:
     """MiB more with each epoch or call: from `first` MiB, after those that settle, to `last`."""
 
     mib: float
@@ -30,7 +30,7 @@ class Growth:
     count: int  # of epochs or calls between these two
 
 
-def growth(ends: Sequence[tuple[float, float]], each_compiles: bool = False) -> Growth | None:
+def growth(ends: Sequence[tuple[float, float]], each_compiles: bool = False) -> MemoryGrowth | None:
     """The growth of [(number of the epoch or call, MiB at its end)], in their order; None where it does not grow."""
     held = _settled(ends)
     few = each_compiles and len(held) >= FEW and all(b[1] - a[1] >= LARGE_MIB for a, b in itertools.pairwise(held))
@@ -39,7 +39,7 @@ def growth(ends: Sequence[tuple[float, float]], each_compiles: bool = False) -> 
     slope = trend.growing(held, LEAST_MIB)
     if slope is None:
         return None
-    return Growth(slope, held[0][1], held[-1][1], round(held[-1][0] - held[0][0]))
+    return MemoryGrowth(slope, held[0][1], held[-1][1], round(held[-1][0] - held[0][0]))
 
 
 def is_flat(ok: Sequence[Measured]) -> bool:
@@ -53,7 +53,7 @@ def _settled(ends: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     return list(ends[max(1, int(len(ends) * SETTLING)) :])
 
 
-def of_row(ok: Sequence[Measured]) -> Growth | None:
+def of_row(ok: Sequence[Measured]) -> MemoryGrowth | None:
     """That of most of a row's processes, by the median one; None where most do not grow."""
     found = [one for one in (growth(_ends(measured), _each_compiles(measured)) for measured in ok) if one is not None]
     if 2 * len(found) <= len(ok):
@@ -61,7 +61,7 @@ def of_row(ok: Sequence[Measured]) -> Growth | None:
     return sorted(found, key=lambda one: one.mib)[len(found) // 2]
 
 
-def finding(grows: Growth, unit: str, ok: Sequence[Measured]) -> Finding:
+def finding(grows: MemoryGrowth, unit: str, ok: Sequence[Measured]) -> Finding:
     """What is said of it beside the row. unit: such as "epoch"."""
     about = {"first": grows.first, "last": grows.last, "count": grows.count, "compiles": _compiles(ok)}
     return Finding(kind="memory growth", aspect=unit, own=grows.mib, about=about)

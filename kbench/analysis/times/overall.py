@@ -45,14 +45,14 @@ def overall(summaries: Sequence[Summary], confidence: float = intervals.CONFIDEN
     return [one for one in found if one]
 
 
-def scope(one: Overall | Profile, several_devices: bool) -> str:
+def scope(one: Overall | PerformanceProfile, several_devices: bool) -> str:
     """What it is of, to be said behind its examples; empty where a run has one task and device."""
     task = {"train": " in training", "infer": " in inference"}.get(one.task, "")
     return f"{task}{f' on {one.device}' if several_devices else ''}"
 
 
 @dataclass(frozen=True)
-class Profile:
+class PerformanceProfile:
     """A performance profile (Dolan & More, 2002): in which share of examples a backend is within a factor of the
     fastest.
     """
@@ -78,7 +78,7 @@ class Profile:
         return [(factor, self.share(backend, factor)) for factor in factors]
 
 
-def profiles(summaries: Sequence[Summary]) -> list[Profile]:
+def profiles(summaries: Sequence[Summary]) -> list[PerformanceProfile]:
     """As `overall`, of the same ratios, and of backends that lack some, too."""
     found = []
     for group, examples in _times(summaries).items():
@@ -88,7 +88,7 @@ def profiles(summaries: Sequence[Summary]) -> list[Profile]:
             if ratio < math.inf:
                 of_each[name] = (*of_each.get(name, ()), ratio)
         if len(examples) >= FEWEST_OF_PROFILE and len(of_each) > 1:
-            found.append(Profile(*group, len(examples), of_each))
+            found.append(PerformanceProfile(*group, len(examples), of_each))
     return found
 
 

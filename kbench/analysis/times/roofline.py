@@ -32,7 +32,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Work:
+class RooflineWork:
     """What one sample takes."""
 
     operations: int  # of a training step, or of a forward pass where nothing is trained
@@ -64,13 +64,13 @@ def larger(provenance: Mapping[str, Any]) -> dict[str, object]:
     return found
 
 
-def work(facts: Facts) -> Work | None:
+def work(facts: Facts) -> RooflineWork | None:
     """The work of a cell's model; None where the guest did not report its layers."""
     if facts.layer_shapes is None:
         return None
     counted = flops.count(facts.layer_shapes)
     trains = facts.task != "infer"
-    return Work(
+    return RooflineWork(
         operations=counted.training if trains else counted.forward,
         unknown=counted.unknown,
         layers=facts.layer_shapes,
@@ -79,7 +79,7 @@ def work(facts: Facts) -> Work | None:
     )
 
 
-def least_bytes(of: Work, batch_size: int, cache_bytes: int | None = None) -> float:
+def least_bytes(of: RooflineWork, batch_size: int, cache_bytes: int | None = None) -> float:
     """Bytes that any program must read from or write to memory for one sample.
 
     The sample itself, and its share of the weights, which every step reads and training writes. Not counted: weights
@@ -96,7 +96,7 @@ def least_bytes(of: Work, batch_size: int, cache_bytes: int | None = None) -> fl
     return of_sample + ((read + written) / batch_size if read > (cache_bytes or 0) else 0)
 
 
-def percent(of: Work, batch_size: int, seconds: float, machine: Limits) -> float | None:
+def percent(of: RooflineWork, batch_size: int, seconds: float, machine: Limits) -> float | None:
     """100 x the least time that this machine needs for a sample / the `seconds` that it took."""
     if not 0 < seconds < math.inf or batch_size < 1:
         return None

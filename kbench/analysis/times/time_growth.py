@@ -16,7 +16,7 @@ FLAT = 1.2  # the last third takes no longer than so many times the first one
 
 
 @dataclass(frozen=True)
-class Growth:
+class TimeGrowth:
     """Seconds of the second and of the last epoch or call: the first one also compiles."""
 
     first: float
@@ -24,17 +24,17 @@ class Growth:
     count: int
 
 
-def of_row(ok: Sequence[Measured]) -> Growth | None:
+def of_row(ok: Sequence[Measured]) -> TimeGrowth | None:
     """That of a row whose processes all show it, by the first one; None where one does not."""
     found = [_of_process(one) for one in ok]
     return None if None in found or not found else found[0]
 
 
-def _of_process(measured: Measured) -> Growth | None:
+def _of_process(measured: Measured) -> TimeGrowth | None:
     values = [(float(number), one.seconds) for number, one in enumerate(steady(measured.epochs), 2)]
     if len(values) < trend.LEAST or trend.growing(values, (FACTOR - 1) * values[0][1], noisy=True) is None:
         return None
-    return Growth(values[0][1], values[-1][1], len(values) + 1)
+    return TimeGrowth(values[0][1], values[-1][1], len(values) + 1)
 
 
 def is_flat(ok: Sequence[Measured]) -> bool:
@@ -44,6 +44,6 @@ def is_flat(ok: Sequence[Measured]) -> bool:
     return bool(ok) and len(thirds) == len(ok) and all(median(last) <= FLAT * median(first) for first, last in thirds)
 
 
-def finding(grows: Growth, unit: str) -> Finding:
+def finding(grows: TimeGrowth, unit: str) -> Finding:
     """What is said of it beside the row. unit: such as "epoch"."""
     return Finding(kind="time growth", aspect=unit, own=grows.last, other=grows.first, about={"count": grows.count})

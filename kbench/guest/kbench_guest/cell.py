@@ -25,7 +25,7 @@ def main(path: str) -> int:
     legacy_keras.install()
     events.write("start", schema=SCHEMA, pid=os.getpid(), python=sys.version.split()[0])
     if spec["script"]:
-        return script.Script(spec, events).run()
+        return script.ScriptRun(spec, events).run()
     try:
         if spec["load"]:
             from kbench_guest.drivers import own_data

@@ -27,12 +27,12 @@ def test_no_number_of_a_float_input_occurs_twice_and_each_feature_is_moved_littl
     x = np.zeros((8, 5, 5, 2), "float32")
     x[:, 1:3, 1:3] = [1.0, 1000.0]
     with guest(tmp_path, "drivers.generic_point") as (module,):
-        moved = module.Inputs(0, {}).moved(x)
+        moved = module.GenericInputs(0, {}).moved(x)
         assert np.unique(moved).size == x.size and moved.dtype == x.dtype
         assert ((moved - x).max(axis=(0, 1, 2)) <= module.OF_INPUTS * x.std(axis=(0, 1, 2))).all()
-        first = module.Inputs(0, {}, images_first=True).moved(np.moveaxis(x, -1, 1))
+        first = module.GenericInputs(0, {}, images_first=True).moved(np.moveaxis(x, -1, 1))
         assert (np.moveaxis(first, 1, -1) == moved).all()
-        numbers = module.Inputs(0, {}).moved({"age": np.array([[3.0], [3.0], [90.0]], "float32")})["age"]
+        numbers = module.GenericInputs(0, {}).moved({"age": np.array([[3.0], [3.0], [90.0]], "float32")})["age"]
         assert np.floor(numbers).ravel().tolist() == [3, 3, 90] and np.unique(numbers).size == 3
 
 
@@ -40,7 +40,7 @@ def test_steps_that_a_layer_masks_stay(tmp_path: Path) -> None:
     x = np.ones((4, 6, 3), "float32")
     x[:, 4:] = -1.0
     with guest(tmp_path, "drivers.generic_point") as (module,):
-        moved = module.Inputs(0, {}, masked=[-1.0]).moved(x)
+        moved = module.GenericInputs(0, {}, masked=[-1.0]).moved(x)
         assert (moved[:, 4:] == -1.0).all() and np.unique(moved[:, :4]).size == 4 * 4 * 3
         model = SimpleNamespace(layers=[type("Masking", (), {"mask_value": -1.0})()])
         assert module.masks(model) == [-1.0]
@@ -48,7 +48,7 @@ def test_steps_that_a_layer_masks_stay(tmp_path: Path) -> None:
 
 def few(module: Any, steps: Any, x: np.ndarray, sizes: list[int], masked: bool = False) -> Any:
     batch = SimpleNamespace(model_inputs=lambda: x, model_targets=lambda: x, weighted=dict)
-    return steps.few(batch, len(x), False, module.Inputs(0, {0: (sizes, masked)}))
+    return steps.few(batch, len(x), False, module.GenericInputs(0, {0: (sizes, masked)}))
 
 
 @pytest.mark.parametrize(

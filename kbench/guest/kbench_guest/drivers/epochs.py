@@ -12,7 +12,7 @@ from kbench_guest.drivers import example_file, first_outputs, first_step, genera
 from kbench_guest.drivers.callbacks import Callbacks
 from kbench_guest.frameworks.layer_settings import plain
 from kbench_guest.observing.between_epochs import BetweenEpochs
-from kbench_guest.observing.received import Received
+from kbench_guest.observing.received import ReceivedData
 from kbench_guest.observing.within_steps import WithinSteps
 from kbench_guest.turns import Call, TurnClient
 
@@ -66,7 +66,7 @@ def train(
     """Train for spec['epochs'] epochs and write an event for each."""
     validation = validating(framework, model, example, spec, validation_part)
     steps = framework.calls(example, feed.steps)
-    received = Received(framework, model, spec, feed.steps)
+    received = ReceivedData(framework, model, spec, feed.steps)
     turns = TurnClient(steps * spec["epochs"])
     within = WithinSteps(framework, steps)
 

@@ -55,7 +55,7 @@ def of_model(
     try:
         fixed = getattr(model, "inputs", None) and framework.shape_of(model.inputs[0])[0] is not None
         found, masked = generic_point.vocabularies(model), generic_point.masks(model)
-        inputs = generic_point.Inputs(spec["seed"], found, masked, arrays.images_first(spec))
+        inputs = generic_point.GenericInputs(spec["seed"], found, masked, arrays.images_first(spec))
         batch = few(feed.batch(0), spec["batch_size"], bool(fixed), inputs)
         trial = framework.trial(model, example, spec["device"])
         asked = trial.asked
@@ -126,7 +126,7 @@ def of_twin(
     kind, *shapes = twin.layers[0]
     found = {0: ([shape[0] for shape in shapes], False)} if kind.endswith("Embedding") else {}
     try:
-        inputs = generic_point.Inputs(spec["seed"], found, (), arrays.images_first(spec))
+        inputs = generic_point.GenericInputs(spec["seed"], found, (), arrays.images_first(spec))
         batch = few(feed.batch(0), spec["batch_size"], False, inputs)
         plain, rounded = step(point), step([moved(value) for value in point])
     except Exception as error:  # as above
@@ -177,7 +177,7 @@ def as_numbers(arrays_of_weights: Iterable[Any]) -> List[np.ndarray]:
     return [np.asarray(value, "float64") for value in arrays_of_weights]
 
 
-def few(batch: Any, size: int, fixed_batch: bool, inputs: "generic_point.Inputs") -> "Few":
+def few(batch: Any, size: int, fixed_batch: bool, inputs: "generic_point.GenericInputs") -> "Few":
     """A batch of its first samples; so often as to fill one of that size, where the model takes no other.
 
     A step on the same samples several times is the step on them once.
@@ -191,7 +191,7 @@ def few(batch: Any, size: int, fixed_batch: bool, inputs: "generic_point.Inputs"
 class Few:
     """The first samples of a batch, so many times; their inputs are moved. repeats: as of Inputs."""
 
-    def __init__(self, batch: Any, number: int, times: int, inputs: "generic_point.Inputs") -> None:
+    def __init__(self, batch: Any, number: int, times: int, inputs: "generic_point.GenericInputs") -> None:
         self._batch, self._number, self._times = batch, number, times
         self.samples = number * times
         moved_inputs = inputs.moved(arrays.mapped(self._first, batch.model_inputs()))

@@ -48,7 +48,7 @@ def float_input(x: np.ndarray, random: np.random.RandomState, masked: Sequence[f
     return (x + noise).astype(x.dtype)
 
 
-class Inputs:
+class GenericInputs:
     """The inputs of the first samples of a batch, as the steps on trial take them.
 
     found: {an input's name, or its place: its vocabulary}. masked: as in `float_input`. images_first: whether inputs

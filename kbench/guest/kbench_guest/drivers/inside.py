@@ -39,7 +39,7 @@ def look(
     site: str,
 ) -> None:
     """Do what the spec asks for with a compiled model and its first batch. site: the line of a program, or ''."""
-    fit = Fit(framework, model, batch, class_weights)
+    fit = InsideFit(framework, model, batch, class_weights)
     fit.seconds()  # whatever is made or compiled once
     if "layers" in spec["inside"]["what"]:
         with events.phase("layers"):
@@ -51,7 +51,7 @@ def look(
             tracing.write(framework, fit, spec, events)
 
 
-class Fit:
+class InsideFit:
     """Keras's own fit, for a few steps on the same batch."""
 
     def __init__(self, framework: "KerasModels", model: Any, batch: Any, class_weights: Dict[str, Any]) -> None:
@@ -100,7 +100,9 @@ class Ends(keras.callbacks.Callback):
         self.last = time.perf_counter()
 
 
-def _time_layers(framework: "KerasModels", model: Any, batch: Any, fit: Fit, events: "Events", site: str) -> None:
+def _time_layers(
+    framework: "KerasModels", model: Any, batch: Any, fit: InsideFit, events: "Events", site: str
+) -> None:
     try:
         parts, missing = framework.parts(model, batch.model_inputs()), []
     except Exception as error:

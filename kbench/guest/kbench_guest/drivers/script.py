@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kbench_guest.protocol import Events
 
 
-class Script:
+class ScriptRun:
     """The program of a spec, and what is known of it while it runs."""
 
     def __init__(self, spec: Dict[str, Any], events: "Events") -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Tuple
 from kbench_guest.drivers import captured, parity
 from kbench_guest.drivers.feeding import Batch
 from kbench_guest.observing import about
-from kbench_guest.observing.returned import Returned
+from kbench_guest.observing.returned import ReturnedValues
 from kbench_guest.proof import weights
 from kbench_guest.protocol import Refused, in_a_line
 
@@ -28,7 +28,7 @@ class Sites:
         self._framework = framework
         self._spec = spec
         self._events = events
-        self._returned = Returned(framework, events, None)
+        self._returned = ReturnedValues(framework, events, None)
         self._kept: List[Tuple[Any, ...]] = []
 
     def keep(self, site: str, model: Any, x: Any, size: Any) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Tuple
 from kbench_guest.protocol import in_a_line
 
 if TYPE_CHECKING:
-    from kbench_guest.drivers.inside import Fit
+    from kbench_guest.drivers.inside import InsideFit
     from kbench_guest.frameworks.keras_models import KerasModels
     from kbench_guest.protocol import Events
 
@@ -23,7 +23,7 @@ MOST = 30  # operations and functions that are told
 Busy = Dict[str, Any]  # {"name", "seconds", "calls"}
 
 
-def write(framework: "KerasModels", fit: "Fit", spec: Dict[str, Any], events: "Events") -> None:
+def write(framework: "KerasModels", fit: "InsideFit", spec: Dict[str, Any], events: "Events") -> None:
     """Trace a fit, and write the file beside the events and an event."""
     path = os.path.join(os.path.dirname(spec["events"]), FILE)
     operations: List[Tuple[str, float, int]] = []
@@ -47,7 +47,7 @@ def write(framework: "KerasModels", fit: "Fit", spec: Dict[str, Any], events: "E
     )
 
 
-def _functions(fit: "Fit") -> List[Busy]:
+def _functions(fit: "InsideFit") -> List[Busy]:
     """Keras's own functions by the time spent in each, without what it calls."""
     profile = cProfile.Profile()
     profile.runcall(fit.run)

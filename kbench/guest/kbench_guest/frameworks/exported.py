@@ -111,7 +111,7 @@ def _reason(text: str) -> str:
 FORMATS = {"onnx": ONNX, "openvino": OpenVINO, "litert": Lite}
 
 
-class Model:
+class ExportedModel:
     """An exported model, with the methods that kbench calls of a Keras model."""
 
     def __init__(self, made: Any, runtime: Runtime) -> None:
@@ -153,7 +153,7 @@ class Exported(DoneOnReturn, keras3.Keras3):
     def versions(self) -> Tuple[str, str]:
         return keras.__version__, getattr(self._runs, "__version__", "")
 
-    def export(self, made: Any, inputs: Any) -> Model:
+    def export(self, made: Any, inputs: Any) -> ExportedModel:
         """The Keras model in the runtime; inputs: a batch. Raises Refused if Keras or the runtime cannot do that."""
         if self._format not in FORMATS:
             raise Refused("unsupported", f"the format {self._format} is not known")
@@ -164,7 +164,7 @@ class Exported(DoneOnReturn, keras3.Keras3):
                 made(inputs)  # Keras does not export a model as ONNX that was never called
                 made.export(path, format=self._format, verbose=False)
                 self._runtime = of_format(self._runs, path, self._threads)
-                model = Model(made, self._runtime)
+                model = ExportedModel(made, self._runtime)
                 found = len(arrays.leaves(model.predict_on_batch(inputs)))
             except Exception as error:
                 why = f"{type(error).__name__}: {_reason(str(error))}"

@@ -65,7 +65,7 @@ class Keras2(keras_models.KerasModels):
         made.get_gradients, made.get_updates = get_gradients, get_updates
 
     def trial(self, model: Any, example: Any, device: str) -> trials.Trial:
-        return trials.Keras2(self, model, example, device)
+        return trials.Keras2Trial(self, model, example, device)
 
     def parts(self, model: Any, x: Any) -> List[Any]:
         from kbench_guest.frameworks import single_layers2

@@ -45,7 +45,7 @@ class TensorFlow2(keras3.TensorFlow2):
         return getattr(_engine("data_adapter"), "DataHandler", None)
 
     def trial(self, model: Any, example: Any, device: str) -> trials.Trial:
-        return trials.Keras2OnTensorFlow2(self, model, _engine("base_layer").backend.RandomGenerator)
+        return trials.Keras2OnTensorFlow2Trial(self, model, _engine("base_layer").backend.RandomGenerator)
 
     def optimizer_variables(self, optimizer: Any) -> List[Any]:
         """All variables that a step or a callback changes besides the weights."""

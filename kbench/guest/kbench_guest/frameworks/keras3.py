@@ -173,7 +173,7 @@ class Keras3(keras_models.KerasModels):
         return EpochIterator
 
     def trial(self, model: Any, example: Any, device: str) -> trials.Trial:
-        return trials.Keras3(self, model)
+        return trials.Keras3Trial(self, model)
 
     def parts(self, model: Any, x: Any) -> List[Any]:
         from kbench_guest.frameworks import single_layers

@@ -87,7 +87,7 @@ def random_states() -> Iterator[None]:
         np.random.set_state(of_numpy)
 
 
-class Keras3(Trial):
+class Keras3Trial(Trial):
     """The very model: whatever its layers do is read anew when its training function is made."""
 
     @contextlib.contextmanager
@@ -147,7 +147,7 @@ def _global_seed() -> List[Any]:
     return [] if made is None else [made.state]
 
 
-class Keras2OnTensorFlow2(Trial):
+class Keras2OnTensorFlow2Trial(Trial):
     """The very model, run eagerly. generator: the class of which each random layer has one."""
 
     def __init__(self, framework: Any, model: Any, generator: Any) -> None:
@@ -178,7 +178,7 @@ class Keras2OnTensorFlow2(Trial):
             model.reset_metrics()
 
 
-class Keras2(Trial):
+class Keras2Trial(Trial):
     """A model of the same layers, called anew: in Keras 2 what they do at random is fixed in the model's graph."""
 
     def __init__(self, framework: Any, model: Any, example: Any, device: str) -> None:

@@ -18,10 +18,10 @@ from kbench_guest.clock import StepClock
 from kbench_guest.frameworks.layers import remember_initializers
 from kbench_guest.observing import about, changes, cutting, overhead
 from kbench_guest.observing.afterwards import Afterwards
-from kbench_guest.observing.fits import Fit, as_scores
+from kbench_guest.observing.fits import ObservedFit, as_scores
 from kbench_guest.observing.loops import Loops
 from kbench_guest.observing.methods import CALL, EVALUATES, FITS, GIVE_SCORES, IN_LOOPS, PREDICTS, RUNS, TRAINS
-from kbench_guest.observing.returned import Returned, scores
+from kbench_guest.observing.returned import ReturnedValues, scores
 from kbench_guest.observing.wrapping import by_name, given_to, in_main_thread, site_name, wrap_methods
 from kbench_guest.proof import weights
 from kbench_guest.sketches import plain_numbers
@@ -43,7 +43,7 @@ SHORT_FIT = 0.5  # seconds: turns end between fits that take less, and within ot
 CLOCK = "_kbench_clock"
 
 
-class Site:
+class CallSite:
     """A line of the program that calls a method of a model."""
 
     def __init__(self, name: str) -> None:
@@ -76,15 +76,15 @@ class Calls:
         self._files = files
         self._pid = os.getpid()
         self._inside = False  # whether an observed call runs
-        self._sites: Dict[str, Site] = {}
-        self._fit: Optional[Fit] = None  # the one that runs
+        self._sites: Dict[str, CallSite] = {}
+        self._fit: Optional[ObservedFit] = None  # the one that runs
         self._seeded = False
         self._failed = False
         self._unseen = False  # whether it was said that steps are not seen
         self._uncut = False  # whether it was said that --max-steps does not cut a loop
         self._cut = ""  # what --max-steps has cut of the call that runs
         self.broken = ""  # the site whose call raised last
-        self.returned = Returned(framework, events, self.guarded)
+        self.returned = ReturnedValues(framework, events, self.guarded)
         self._afterwards = Afterwards(framework, events, self.guarded)
 
     def watch(self, model_class: Any) -> None:
@@ -146,10 +146,10 @@ class Calls:
         """Whether an observed call is under way, or this is no process to observe."""
         return self._inside or not in_main_thread(self._pid)
 
-    def site(self, method: str) -> Site:
+    def site(self, method: str) -> CallSite:
         """That of the innermost line of the program."""
         name = site_name(method, self._files)
-        return self._sites.setdefault(name, Site(name))
+        return self._sites.setdefault(name, CallSite(name))
 
     # fit
 
@@ -169,7 +169,7 @@ class Calls:
         given: Any = named.get("callbacks") or ()
         listed = given.callbacks if type(given).__name__ == "CallbackList" else None
         own = list(given if isinstance(given, (list, tuple)) else [given]) if listed is None else list(listed)
-        fit = Fit(self, site, model, facts, about.steps_in_epoch(named), own)
+        fit = ObservedFit(self, site, model, facts, about.steps_in_epoch(named), own)
         if listed is None:
             named["callbacks"] = [fit.first, *own, fit.last]
         else:
@@ -198,7 +198,7 @@ class Calls:
 
         return (), named, end
 
-    def passed_on(self, site: Site) -> bool:
+    def passed_on(self, site: CallSite) -> bool:
         """Let others have their turn if this one is over: at the start of a call. Whether it was."""
         if not (self._turns and site.epochs and self._turns.is_over()):
             return False
@@ -222,7 +222,7 @@ class Calls:
 
         return step
 
-    def describe(self, site: Site, model: Any, facts: Dict[str, Any], trained: bool = False) -> None:
+    def describe(self, site: CallSite, model: Any, facts: Dict[str, Any], trained: bool = False) -> None:
         """Write what the model of a site is, once; trained: whether it has been trained before."""
         if site.described:
             return
@@ -252,13 +252,13 @@ class Calls:
             self._unseen = True
             self._events.write("note", text=self.framework.unseen_steps("train"))
 
-    def write_epoch(self, site: Site, **values: Any) -> None:
+    def write_epoch(self, site: CallSite, **values: Any) -> None:
         """Write an epoch of a fit, or some calls."""
         site.epochs += 1
         held = process.resident_mib()
         self._events.write("epoch", epoch=site.epochs, site=site.name, resident_mib=held, **values)
 
-    def write_fit(self, site: Site, **values: Any) -> None:
+    def write_fit(self, site: CallSite, **values: Any) -> None:
         """Write a call of fit, whose epochs have been written."""
         self._events.write("fit", site=site.name, resident_mib=process.resident_mib(), **values)
 
@@ -300,7 +300,7 @@ class Calls:
 
     def _end_call(
         self,
-        site: Site,
+        site: CallSite,
         model: Any,
         samples: int,
         seconds: float,
@@ -324,16 +324,16 @@ class Calls:
         if first or time.perf_counter() - site.reported > REPORT_SECONDS:
             self._write_calls(site, first)
 
-    def step_loss(self, site: Site, loss: Any) -> None:
+    def step_loss(self, site: CallSite, loss: Any) -> None:
         """Keep what a step of a loop of the program's own has as its loss; None if that is not known."""
         site.loss = loss
         self._keep_loss(site, loss)
 
-    def _keep_loss(self, site: Site, loss: Any) -> None:
+    def _keep_loss(self, site: CallSite, loss: Any) -> None:
         if loss is not None and len(site.first_losses) < FIRST_LOSSES:
             site.first_losses.append(loss)
 
-    def end_step(self, site: Site, seconds: float, parameters: int) -> None:
+    def end_step(self, site: CallSite, seconds: float, parameters: int) -> None:
         """A step of a loop of the program's own has ended, which updates so many parameters."""
         if not site.described:
             site.described = True
@@ -344,7 +344,7 @@ class Calls:
         if time.perf_counter() - site.reported > REPORT_SECONDS:
             self._write_calls(site)
 
-    def _write_calls(self, site: Site, first: bool = False) -> None:
+    def _write_calls(self, site: CallSite, first: bool = False) -> None:
         """Write the calls not reported yet, in up to REPORTED_AT_ONCE equal parts."""
         if site.loss is not None:
             number = self.guarded(self._number, site.loss)

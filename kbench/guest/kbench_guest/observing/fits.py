@@ -12,18 +12,18 @@ from kbench_guest.observing.returned import numbers
 from kbench_guest.turns import Call, leave_out
 
 if TYPE_CHECKING:
-    from kbench_guest.observing.calls import Calls, Site
+    from kbench_guest.observing.calls import Calls, CallSite
     from kbench_guest.turns import TurnClient
 
 
-class Fit:
+class ObservedFit:
     """One call of fit. first, last: callbacks that Keras calls before and after the program's own.
 
     steps: of an epoch, 0 if that is not known. callbacks: the program's own.
     """
 
     def __init__(
-        self, calls: "Calls", site: "Site", model: Any, facts: Dict[str, Any], steps: int, callbacks: List[Any]
+        self, calls: "Calls", site: "CallSite", model: Any, facts: Dict[str, Any], steps: int, callbacks: List[Any]
     ) -> None:
         self._calls = calls
         self._site = site

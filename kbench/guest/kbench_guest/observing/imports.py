@@ -68,7 +68,7 @@ class NotInstalled(ImportError):
     """The program imports something of TensorFlow that this backend does not have."""
 
 
-class Missing(types.ModuleType):
+class MissingModule(types.ModuleType):
     """Stands in for TensorFlow on a backend without it: it has `keras` and `random.set_seed`, nothing else.
 
     report: called with the name of anything else that the program asks for. seed: takes the place of set_seed.
@@ -87,7 +87,7 @@ class Missing(types.ModuleType):
         if asked == "tensorflow.keras":
             return importlib.import_module("keras")
         if asked == "tensorflow.random":
-            return Missing(asked, self._report, self._seed)
+            return MissingModule(asked, self._report, self._seed)
         if asked == "tensorflow.random.set_seed":
             return self._seed
         self._report(asked)
@@ -105,7 +105,7 @@ class KerasOfTensorFlow:
         self, files: "Files", absent: bool, report: Callable[[str], None], seed: Callable[[int], None]
     ) -> None:
         self._files = files
-        self._missing = Missing("tensorflow", report, seed) if absent else None
+        self._missing = MissingModule("tensorflow", report, seed) if absent else None
         self._report = report
         self._import = builtins.__import__
         builtins.__import__ = self  # type: ignore[assignment]

@@ -28,7 +28,7 @@ def guarded(do: Callable[..., Any], *args: Any) -> Any:
         return None
 
 
-class Received:
+class ReceivedData:
     """steps: of an epoch, as asked for.
 
     Arrays that a whole epoch is cut from are fingerprinted after its time ended, batches of a generator as they come.

@@ -65,7 +65,7 @@ def numbers(values: Dict[str, Any]) -> Dict[str, float]:
     return found
 
 
-class Returned:
+class ReturnedValues:
     """Keeps them. They are written as they come; `finish` adds what the program's end allows to compute."""
 
     def __init__(self, framework: "KerasModels", events: "Events", guarded: Callable[..., Any]) -> None:

@@ -150,13 +150,13 @@ class Shell:
             sys.argv = held
 
 
-class Shown:
+class ShownValue:
     """Something that IPython would show on a page."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """There is no page."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> "Shown":
+    def __call__(self, *args: Any, **kwargs: Any) -> "ShownValue":
         return self
 
 
@@ -183,7 +183,7 @@ class StandIn(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Shown
+        return ShownValue
 
 
 class Finder(importlib.abc.Loader):
@@ -207,7 +207,7 @@ class Finder(importlib.abc.Loader):
 def display(*shown: Any, **_: Any) -> None:
     """As in a notebook, in text."""
     for one in shown:
-        if not isinstance(one, Shown):
+        if not isinstance(one, ShownValue):
             print(one if isinstance(one, str) else repr(one))
 
 
