@@ -154,10 +154,7 @@ def _cores(found: Finding) -> str:
 def _epoch(found: Finding) -> str:
     epoch = found.about["epoch"]
     if found.explanation:
-        return (
-            f"its {found.aspect} of epoch {epoch} differs from that of {found.reference}, as is known: "
-            f"{found.explanation}"
-        )
+        return f"known difference from {found.reference} in its {found.aspect} of epoch {epoch}: {found.explanation}"
     unlike = f"unlike {found.reference} in"
     if "accuracy" in found.aspect:
         both = f"{found.own:.4g} instead of {found.other:.4g}"

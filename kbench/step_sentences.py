@@ -13,7 +13,7 @@ _NOISE = " (dropout and noise at fixed values)"
 
 def first_step(found: Finding) -> str:
     if found.explanation:
-        return f"its first step differs from that of {found.reference}, as is known: {found.explanation}"
+        return f"known difference from {found.reference} in its first step: {found.explanation}"
     text = f"unlike {found.reference} in {_of_step(found)}"
     if "outputs agree" in found.about:
         text += "; outputs agree, so the cause is the loss or a layer's training mode"

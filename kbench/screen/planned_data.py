@@ -22,7 +22,7 @@ def in_short(plan: Plan) -> str:
     )  # the user's are real
     said = [f"{' and '.join(sources)} data"] if sources else []
     if any(example.own_data for example in plan.examples):
-        said.append("data of load_data")
+        said.append("data from load_data()")
     return f", {' and '.join(said)}" if said else ""
 
 

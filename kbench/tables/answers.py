@@ -13,7 +13,7 @@ from kbench.analysis.times.machine_stability import SHARE
 from kbench.summary import TO_FASTEST, Summary
 from kbench.tables import data, of_program, otherwise, sweeps
 from kbench.text import format_bound, listed, plain, significant
-from kbench.values import AS_FAST, NO_DIFFERENCE, NOT_COMPARED
+from kbench.values import AS_FAST, NO_DIFFERENCE, NOT_COMPARED, OK
 
 EARLIER = 1.1  # times: a backend that is done so much earlier than the fastest is named
 
@@ -80,7 +80,10 @@ def headline(summaries: Sequence[Summary], again: str = "") -> str:
         elif near:
             first += f" In {len({row.ranking for row in near})} of these, another backend {how} as fast."
     ended = Counter(row.status for row in summaries).most_common()
-    tail = f"Rows: {', '.join(f'{number} {status}' for status, number in ended)}."
+    if [status for status, _ in ended] == [OK]:
+        tail = f"All {len(summaries)} rows were measured." if len(summaries) > 1 else "The row was measured."
+    else:
+        tail = f"Rows: {', '.join(f'{number} {status}' for status, number in ended)}."
     unlike = sum(bool(row.differs) for row in summaries)
     if unlike:
         tail += f" {unlike} {'row was' if unlike == 1 else 'rows were'} not measured like the rest (differs)."

@@ -12,7 +12,7 @@ def in_short(row: Summary) -> str:
     if not row.data_source:
         return ""
     if row.data.endswith(".py"):  # what its load_data returns: read, or drawn
-        return "data of load_data"
+        return "data from load_data()"
     if row.data_source == SYNTHETIC and row.data in datasets.names() and not datasets.is_published(row.data):
         return row.data.replace("_", " ")
     return f"{row.data_source} data"
@@ -26,8 +26,8 @@ def is_synthetic(row: Summary) -> bool:
 def remark(row: Summary) -> str:
     """What to do for real data."""
     if not datasets.is_published(row.data):
-        return "Synthetic data have the form of the real ones and are easier to learn."
+        return "Synthetic data: same shapes, easier to learn; accuracies mean little."
     return (
-        "Synthetic data have the form of the real ones and are easier to learn. For the real ones, put "
+        "Synthetic data: same shapes, easier to learn; accuracies mean little. For the real ones, put "
         f"{datasets.to_bring(row.data)} into a folder named by --data-dir."
     )

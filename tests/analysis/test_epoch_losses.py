@@ -103,7 +103,7 @@ def test_a_loss_that_others_clip_is_explained_while_it_is_as_high_as_at_first(
     cells[2] = replace(cells[2], facts=facts)
     assert bool(said(*cells)) == differs
     notes = sentences.all_of(fingerprints.noted(cells)[2].findings)
-    known = ("its loss of epoch 1 differs from that of keras9/a, as is known: It does not clip.",)
+    known = ("known difference from keras9/a in its loss of epoch 1: It does not clip.",)
     assert notes == (() if differs else known)
 
 
@@ -201,7 +201,7 @@ def test_averages_that_are_known_to_differ_explain_another_validation_and_no_oth
 
     assert said(*beside(1.0, 0.5)) == {}
     assert sentences.sentence(fingerprints.noted(beside(1.0, 0.5))[1].findings[-1]) == (
-        "its validation loss of epoch 1 differs from that of keras9/a, as is known: They follow sooner."
+        "known difference from keras9/a in its validation loss of epoch 1: They follow sooner."
     )
     assert "the loss of epoch 2" in said(*beside(1.0, 0.9))["keras9-b"][0]
 

@@ -218,9 +218,7 @@ def test_what_is_random_is_compared_at_fixed_values() -> None:
 def test_a_declared_difference_is_a_note_within_its_bound() -> None:
     known = one("b", {"sums": [0.3, 0.45]}, facts={"explained": [KNOWN]})
     assert said(one("a"), known) == []
-    assert notes(one("a"), known) == {
-        "keras9/b": ["its first step differs from that of keras9/a, as is known: It is known."]
-    }
+    assert notes(one("a"), known) == {"keras9/b": ["known difference from keras9/a in its first step: It is known."]}
     for other in ({"layer": "LSTM"}, {"bound_of_change": 0.0}, {"unlike": ["keras8"]}, {"optimizer": "Adam"}):
         assert said(one("a"), one("b", {"sums": [0.3, 0.45]}, facts={"explained": [{**KNOWN, **other}]})) != []
     (beyond,) = said(one("a"), one("b", {"sums": [0.3, 0.6]}, facts={"explained": [KNOWN]}))

@@ -78,7 +78,7 @@ def test_two_that_tie_are_both_fastest_and_stand_in_order_of_name() -> None:
 def test_every_place_that_names_the_fastest_names_all_that_tie() -> None:
     rows = summarise([measured(cell(backend=name), 9.0, 2.0, 2.0) for name in ("keras3/jax", "keras2/cntk")])
     assert [row.relative_interval for row in rows] == [None, None]
-    assert headline(rows) == "keras2/cntk and keras3/jax were fastest. Rows: 2 ok."
+    assert headline(rows) == "keras2/cntk and keras3/jax were fastest. All 2 rows were measured."
     assert answer(rows) == "mnist_cnn trains fastest on keras2/cntk and keras3/jax: 2.00 s an epoch."
     slower = summarise([measured(cell(backend=b), 9.0, s, s) for b, s in (("a/x", 2.0), ("a/y", 2.0), ("a/z", 3.0))])
     assert answer(slower) == (

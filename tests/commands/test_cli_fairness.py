@@ -190,7 +190,7 @@ def test_a_known_difference_of_the_first_step_is_a_note_and_no_more(bench: Bench
     bench.backend("keras9/known", more='[variables]\nFAKE_KERAS_STEP_IS_OFF_BY = "0.1"\n\n' + known)
     said = bench.measure(backends="fake,known")
     assert said.status == 0 and "differs [" not in said.out
-    note = "its first step differs from that of keras9/fake, as is known: It is known."
+    note = "known difference from keras9/fake in its first step: It is known."
     assert note not in " ".join(said.out.split()), "it is harmless, so the page has it"
     assert note in (bench.runs()[0] / "summary.md").read_text("utf-8")
 

@@ -35,7 +35,7 @@ def test_it_runs_once_for_all_backends_and_layouts(bench: Bench) -> None:
     measured = bench.last().measured
     assert len(measured) == 4 and {one.facts.content_sha256 for one in measured} == {measured[0].facts.content_sha256}
     assert {one.facts.data for one in measured} == {"my_example.py"}
-    assert "data of load_data" in said.out and "real data" not in said.out + said.err  # they may be drawn
+    assert "data from load_data()" in said.out and "real data" not in said.out + said.err  # they may be drawn
 
 
 def test_when_it_gives_other_data_resume_measures_again(bench: Bench) -> None:

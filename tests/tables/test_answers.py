@@ -70,7 +70,7 @@ QUIET = {"turns": 12, "disturbed_turns": 0}
 def test_what_other_programs_made_impossible_is_said_and_how_to_mend_it() -> None:
     why = f"other programs used the processor in 19 of 24 turns; end them, then `{AGAIN}`."
     assert answer([FASTEST_ROW, WIDE], AGAIN) == f"mnist_cnn could not be compared: {why}"
-    assert headline([FASTEST_ROW, WIDE], AGAIN) == f"mnist_cnn could not be compared: {why} Rows: 2 ok."
+    assert headline([FASTEST_ROW, WIDE], AGAIN) == f"mnist_cnn could not be compared: {why} All 2 rows were measured."
     sure = replace(WIDE, backend="keras3/torch", relative_interval=Interval(2.9, 3.1), verdict=SLOWER)
     assert answer([FASTEST_ROW, WIDE, sure], AGAIN) == (
         "mnist_cnn trains fastest on keras3/jax: 2.00 s an epoch. keras3/torch takes 2.96 times as long (2.90 to "

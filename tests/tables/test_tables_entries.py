@@ -36,8 +36,8 @@ def test_a_row_has_its_chief_note_on_the_terminal_and_all_in_the_page() -> None:
     odd = Finding(kind="odd process", own=2.0, about={"repeat": 2, "number": 0})
     row = replace(SURE, findings=(known, changing, odd))
     shown = text([row])
-    assert "[1] not steady" in shown and "as is known" not in shown and "hardly" not in shown
-    assert all(note in markdown([row]) for note in ("as is known", "not steady", "hardly counts"))
-    assert "as is known" in text([replace(row, example="train.py: fit, line 3", unit="epoch")]), (
+    assert "[1] not steady" in shown and "known difference" not in shown and "hardly" not in shown
+    assert all(note in markdown([row]) for note in ("known difference", "not steady", "hardly counts"))
+    assert "known difference" in text([replace(row, example="train.py: fit, line 3", unit="epoch")]), (
         "a program's causes stay"
     )

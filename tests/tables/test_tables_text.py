@@ -308,10 +308,13 @@ def test_the_headline_counts_wins_and_how_rows_ended() -> None:
     assert headline([FAST, slow, BROKEN, *mlp, *hrnn]) == (
         "keras3/jax was fastest in 2 of 3 examples, keras2/cntk in 1. Rows: 5 ok, 1 failed."
     )
-    assert headline([FAST, slow]) == "keras3/jax was fastest. Rows: 2 ok."
-    assert headline([SURE, NEAR, FAR]) == ("keras3/jax was fastest. keras2/mxnet may be as fast. Rows: 3 ok.")
+    assert headline([FAST, slow]) == "keras3/jax was fastest. All 2 rows were measured."
+    assert headline([SURE, NEAR, FAR]) == (
+        "keras3/jax was fastest. keras2/mxnet may be as fast. All 3 rows were measured."
+    )
     assert headline([SURE, NEAR, *mlp]) == (
-        "keras3/jax was fastest in 2 of 2 examples. In 1 of these, another backend may be as fast. Rows: 4 ok."
+        "keras3/jax was fastest in 2 of 2 examples. In 1 of these, another backend may be as fast. "
+        "All 4 rows were measured."
     )
     assert headline([BROKEN]) == "No backend has a steady epoch to compare. Rows: 1 failed."
 
