@@ -210,7 +210,15 @@ def test_a_kill_is_for_want_of_memory_if_the_kernel_says_so_or_it_held_nearly_al
 
 
 def test_a_crash_leaves_no_core_file_with_all_that_was_in_memory(tmp_path: Path) -> None:
-    assert run("import resource; print(resource.getrlimit(resource.RLIMIT_CORE))", tmp_path).code == 0
+    program = (
+        "import resource, time\n"
+        "for _ in range(1000):\n"  # it is set just after the start
+        "    limit = resource.getrlimit(resource.RLIMIT_CORE)\n"
+        "    if limit == (0, 0): break\n"
+        "    time.sleep(0.01)\n"
+        "print(limit)"
+    )
+    assert run(program, tmp_path).code == 0
     assert log(tmp_path) == "(0, 0)\n"
 
 
