@@ -120,7 +120,9 @@ def _difference(pair: _Pair, known: bool) -> Finding | None:
     else:
         return None
     found = Finding(kind="epoch", aspect=aspect, own=own, other=other, about=about, explanation=why)
-    return found if why else found.perhaps(may_be_why(pair.one, pair.reference, ("rising loss", "1 step")))
+    rises = max(_number(own), _number(other)) >= pair.first
+    quantities = ("rising loss", "1 step") if rises else ("1 step",)
+    return found if why else found.perhaps(may_be_why(pair.one, pair.reference, quantities))
 
 
 def _pairs(one: Measured, cells: Sequence[Measured]) -> Iterator[_Pair]:
