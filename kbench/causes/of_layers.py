@@ -64,7 +64,7 @@ def sentences(
         parts = layer_costs.more(of_rows[row.key], of_rows[fastest.key], between)[:MOST_NAMED]
         if not parts:
             continue
-        if unlike := [one for one in (row, fastest) if not of_rows[one.key].fits_into(steps[one.key])]:
+        if unlike := [one for one in (row, fastest) if not of_rows[one.key].fits_into(steps[one.key], between)]:
             found[row.key] = (
                 f"{row.example} on {row.backend}: could not be explained, because a step on {unlike[0].backend} took "
                 f"{_ms(of_rows[unlike[0].key].timed)} ms while its parts were timed, and {_ms(steps[unlike[0].key])} "

@@ -122,5 +122,6 @@ def test_without_layers_there_are_no_costs() -> None:
 def test_parts_of_a_step_that_was_far_slower_than_in_the_run_explain_nothing() -> None:
     busy, usual = costs({"dense1": 20.0}, step=10.0), costs({"dense1": 5.0}, step=10.0)
     assert not busy.fits_into(0.010) and usual.fits_into(0.010)
+    assert busy.fits_into(0.010, between=20 * busy.timed), "what is little beside the difference counts for nothing"
     waits = costs({"dense1": 5.0}, step=50.0)  # for its data, which were in memory when its parts were timed
     assert waits.fits_into(0.050) and 1000 * median(waits.rest[INPUT]) > 40

@@ -28,6 +28,7 @@ SHARE = 0.1  # of the time between two rows: a part that makes up less is not na
 # this much, which the rounds or epochs of one do not show.
 TELLING = 0.15
 LONGER = 1.25  # times as long a step may take while its parts are timed
+LITTLE = 0.05  # of a difference
 
 Rounds = tuple[float, ...]  # seconds of a part, in each round
 Layer = tuple[str, int]  # class, and the number of the layer among those of its class
@@ -42,9 +43,12 @@ class Costs:
     rest: Mapping[str, Rounds]
     timed: float = 0.0  # seconds of a whole step, when its parts were timed; 0 if that is unknown
 
-    def fits_into(self, step: float) -> bool:
-        """Whether a step did not take much longer when its parts were timed than it takes otherwise."""
-        return self.timed <= LONGER * step
+    def fits_into(self, step: float, between: float = 0.0) -> bool:
+        """Whether a step did not take much longer when its parts were timed than it takes otherwise.
+
+        between: the difference to be explained, in seconds; what is little beside it counts for nothing.
+        """
+        return self.timed <= LONGER * step + LITTLE * between
 
     @property
     def step(self) -> float:
