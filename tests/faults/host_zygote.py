@@ -22,7 +22,7 @@ from kbench.outputs import one_run  # noqa: F401
 from kbench.session import known_spreads
 
 # What is not measured in these tests takes the same time in each, so that tables can be compared byte for byte.
-vars(launcher)["Memory"].sample = lambda self, seconds: None
+vars(launcher)["MemoryWatch"].sample = lambda self, seconds: None
 launcher.POLL_SECONDS = 0.02
 host.busy_cores = lambda: 0.0
 peak_rates.measure = lambda threads, cache_bytes, variables: None

@@ -45,8 +45,8 @@ DOWNLOAD = """
 import sys
 from pathlib import Path
 from kbench.datasets import fetch
-from kbench.datasets.registry import File
-file = File("f.gz", (sys.argv[2],), digest=sys.argv[3])
+from kbench.datasets.registry import RemoteFile
+file = RemoteFile("f.gz", (sys.argv[2],), digest=sys.argv[3])
 fetch.obtain(file, None, Path(sys.argv[1]), progress=False)
 """
 
