@@ -246,7 +246,7 @@ def measure(
             files.keras_home,
             of_program=work is not None,
         )
-        progress = CellProgress(files.events)
+        progress = EpochReader(files.events)
 
         def watch() -> bool:
             """Whether it has told its last event. A program may do more after what is measured of it."""
@@ -292,7 +292,7 @@ def _first(error: OSError) -> str:
     return plain(f"{error.filename}: {error.strerror}" if error.filename else str(error))[:200]
 
 
-class CellProgress:
+class EpochReader:
     """Reads the epochs from an events file, only those added since the last call."""
 
     def __init__(self, path: Path) -> None:

@@ -252,7 +252,7 @@ def test_batches_larger_than_one_that_does_not_fit_are_not_tried(stage: Stage) -
 
 def test_progress_counts_epochs_as_they_are_told(tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
-    progress = runner.CellProgress(file)
+    progress = runner.EpochReader(file)
     assert progress.sample() == EpochProgress()
     line = json.dumps(dict(EPOCH, event="epoch"), sort_keys=True) + "\n"
     file.write_text(json.dumps(START) + "\n" + line)

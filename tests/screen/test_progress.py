@@ -111,7 +111,7 @@ def test_of_a_program_the_calls_of_its_line_are_counted(monkeypatch: pytest.Monk
         {"event": "epoch", "epoch": 2, "seconds": 0.1, "samples": 8, "site": "predict, line 12", "calls": 399},
     ]
     events.write_text("".join(json.dumps(one) + "\n" for one in lines))
-    found = runner.CellProgress(events).sample()
+    found = runner.EpochReader(events).sample()
     assert (found.epochs, found.site) == (400, "predict, line 12")
     screen = Terminal(monkeypatch, 100)
     one = task("keras3/jax", "train.py", 0, task="script", input="sequence")
