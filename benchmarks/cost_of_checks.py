@@ -11,37 +11,13 @@ seconds, and of the phase in the other checkout. No epoch's time contains any of
 from __future__ import annotations
 
 import argparse
-import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-CHECKOUT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(CHECKOUT))
-
-from kbench import store
-from kbench.values import Measured
-
-
-def measured(checkout: Path, backend: str, example: str, run: Path) -> Measured:
-    """The only process of a run of this checkout's command."""
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "kbench", "run", "--backends", backend, "--examples", example, "--device", "cpu"),
-            *("--profile", "smoke", "--repeats", "1", "--interleave", "off", "--no-plots", "--quiet"),
-            *("--results", str(run.parent), "--name", run.name),
-        ],
-        cwd=checkout,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    if done.returncode:
-        sys.exit(done.stdout)
-    (one,) = store.read(run).measured
-    return one
+import real_command
+from real_command import CHECKOUT
 
 
 def compare(checkouts: Sequence[Path], backend: str, example: str, pairs: int, folder: Path) -> str:
@@ -52,7 +28,18 @@ def compare(checkouts: Sequence[Path], backend: str, example: str, pairs: int, f
         order = range(len(checkouts))
         for number in order if pair % 2 else reversed(order):
             run = folder / f"{example}-{backend.replace('/', '-')}-{pair}-{number}"
-            one = measured(checkouts[number], backend, example, run)
+            command = (
+                "run",
+                "--backends",
+                backend,
+                "--examples",
+                example,
+                "--profile",
+                "smoke",
+                "--interleave",
+                "off",
+            )
+            (one,) = real_command.measured(command, run, checkouts[number])
             probes[number].append(one.phases.get("probe", 0.0))
             if not number:
                 wholes.append(one.outcome.seconds or 0.0)

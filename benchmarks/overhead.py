@@ -23,8 +23,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-CHECKOUT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(CHECKOUT))
+import real_command
+from real_command import CHECKOUT
 
 from kbench import paths, store
 from kbench.analysis.times import intervals
@@ -38,20 +38,8 @@ from kbench.values import Backend, Measured
 
 def by_kbench(names: Sequence[str], example: str, run: Path, epochs: int) -> Sequence[Measured]:
     """What the real command measures in one process of each backend: in turns, if there are several."""
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "kbench", "run", "--backends", ",".join(names), "--examples", example),
-            *("--device", "cpu", "--repeats", "1", "--epochs", str(epochs), "--no-plots", "--quiet"),
-            *("--interleave", "on" if len(names) > 1 else "off", "--results", str(run.parent), "--name", run.name),
-        ],
-        cwd=CHECKOUT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    if done.returncode:
-        sys.exit(done.stdout)
-    return store.read(run).measured
+    turns = ("--interleave", "on" if len(names) > 1 else "off", "--epochs", str(epochs))
+    return real_command.measured(["run", "--backends", ",".join(names), "--examples", example, *turns], run)
 
 
 def bare(backend: Backend, folder: store.CellFolder) -> float:

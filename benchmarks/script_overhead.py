@@ -17,15 +17,13 @@ import argparse
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-CHECKOUT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(CHECKOUT))
+import real_command
 
 from kbench import paths, store
 from kbench.analysis.times import intervals
@@ -100,20 +98,8 @@ def observed(
     program: Path, backend: Backend, results: Path, name: str, model: str, pairs: int = 0
 ) -> tuple[str, float]:
     """What the program prints under kbench, and the seconds of its process."""
-    options = ("--repeats", "1", "--interleave", "off", "--device", "cpu", "--no-plots", "--quiet")
-    done = subprocess.run(
-        [
-            *(sys.executable, str(CHECKOUT / "run.py"), "script", str(program), "--backends", backend.name, *options),
-            *("--results", str(results), "--name", name, "--", str(pairs), model),
-        ],
-        cwd=CHECKOUT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    if done.returncode:
-        sys.exit(done.stdout)
-    (one,) = store.read(results / name).measured
+    command = ("script", str(program), "--backends", backend.name, "--interleave", "off")
+    (one,) = real_command.measured(command, results / name, arguments=(str(pairs), model))
     return store.cell_folder(results / name, one.cell).stdout.read_text(), one.outcome.seconds or 0.0
 
 

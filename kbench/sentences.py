@@ -96,12 +96,9 @@ def _value(value: object) -> str:
 
 
 def _own_weights(found: Finding) -> str:
-    """With how kbench can draw a weight, such as `scale/s`: by the attribute that holds its initializer."""
-    weight = found.own[0].rpartition("/")[2]
-    attribute = f"{weight}_initializer" if weight.isidentifier() else "<name of the weight>_initializer"
     return (
-        f"its initial weights are its own in {', '.join(found.own)}: kbench draws a weight alike for all rows if its "
-        f"layer has an initializer of Keras as self.{attribute}"
+        f"its initial weights are its own in {', '.join(found.own)}: kbench draws those alike for all rows that have "
+        "an initializer of Keras, given to add_weight"
     )
 
 

@@ -84,24 +84,7 @@ def launch(
         on_device = None if gpu is None else stack.enter_context(contextlib.closing(DeviceMemory(gpu)))
         start = time.monotonic()
         kills, available = host.oom_kills(), host.available_mib()
-        guests = () if turn is None else (turn.guests.fileno(),)
-        of_turns = {turns.VARIABLE: str(guests[0])} if guests else {}
-        with log.open("ab") as output, contextlib.ExitStack() as files:
-            own = files.enter_context(stdout.open("ab")) if stdout else None
-            given = files.enter_context(stdin.open("rb")) if stdin and stdin.is_file() else None
-            process = subprocess.Popen(
-                list(command),
-                env={**variables, **of_turns, orphans.MARK: mark},
-                pass_fds=guests,
-                cwd=folder,
-                stdin=given or subprocess.DEVNULL,
-                stdout=own or output,
-                stderr=output,
-                start_new_session=True,
-            )
-        with contextlib.suppress(OSError):  # it has ended
-            # A core file would lie among the results, with all that was in memory.
-            resource.prlimit(process.pid, resource.RLIMIT_CORE, (0, 0))
+        process = _started(command, {**variables, orphans.MARK: mark}, folder, log, turn, stdin, stdout)
         memory = MemoryWatch(process.pid, MEMORY_SECONDS if memory_limit_mib is None else POLL_SECONDS, on_device)
         timed_out = lingered = over_memory = False
         told_end: float | None = None
@@ -157,6 +140,37 @@ def launch(
         tuple(memory.points),
         lingered,
     )
+
+
+def _started(
+    command: Sequence[str],
+    variables: Mapping[str, str],
+    folder: Path,
+    log: Path,
+    turn: ProcessTurn | None,
+    stdin: Path | None,
+    stdout: Path | None,
+) -> subprocess.Popen[bytes]:
+    """Its process, in a session of its own. Raises OSError if it cannot be started."""
+    guests = () if turn is None else (turn.guests.fileno(),)
+    of_turns = {turns.VARIABLE: str(guests[0])} if guests else {}
+    with log.open("ab") as output, contextlib.ExitStack() as files:
+        own = files.enter_context(stdout.open("ab")) if stdout else None
+        given = files.enter_context(stdin.open("rb")) if stdin and stdin.is_file() else None
+        process = subprocess.Popen(
+            list(command),
+            env={**variables, **of_turns},
+            pass_fds=guests,
+            cwd=folder,
+            stdin=given or subprocess.DEVNULL,
+            stdout=own or output,
+            stderr=output,
+            start_new_session=True,
+        )
+    with contextlib.suppress(OSError):  # it has ended
+        # A core file would lie among the results, with all that was in memory.
+        resource.prlimit(process.pid, resource.RLIMIT_CORE, (0, 0))
+    return process
 
 
 def run_to_completion(running: Running[T]) -> T:

@@ -130,8 +130,8 @@ def test_models_without_layers_are_compared_with_each_other() -> None:
         ),
         (
             {"weights_left": ["dense/kernel"]},
-            "its initial weights are its own in dense/kernel: kbench draws a weight alike for all rows if its layer "
-            "has an initializer of Keras as self.kernel_initializer",
+            "its initial weights are its own in dense/kernel: kbench draws those alike for all rows that "
+            "have an initializer of Keras, given to add_weight",
         ),
         (
             {"probe": [[0.35, 0.65], [0.5, 0.5]]},

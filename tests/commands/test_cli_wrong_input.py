@@ -50,7 +50,7 @@ NAMES = [
     (("--backends", "fake", "--examples", "my_example"), "no example 'my_example'"),
     (("--backends", "fake", "--examples", "~no-such-user/x.py"), "no example file ~no-such-user/x.py"),
     (("--backends", "fake", "--examples", "patterns.npz"), "no example 'patterns.npz'"),
-    (("--backends", "fake", "--examples", f"{'x' * 300}.py"), "no example file xxx"),
+    (("--backends", "fake", "--examples", f"{'long' * 75}.py"), "no example file longlong"),
     (("setup", "--backends", "fakke"), "did you mean fake"),
     (("list", "backend"), "`list` does not know 'backend': did you mean backends?"),
     (("list", "foo"), "`list` does not know 'foo': choose from all, backends, examples, suites, published, runs."),
