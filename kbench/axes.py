@@ -41,7 +41,8 @@ class Axis:
 
 # In the order of a cell's name, of a table's columns and of its rows.
 AXES: tuple[Axis, ...] = (
-    Axis("example", "example", same_work=False, always_named=True),
+    Axis("example", "example", same_work=False, always_named=True),  # or a program
+    Axis("site", "line", same_work=False, always_named=True, default=""),  # of a program; empty: all of it
     Axis("backend", "backend", ranked=True, of_backend=True, always_named=True),
     Axis("version", "version", "version {}", ranked=True, of_backend=True),
     Axis(
@@ -146,7 +147,8 @@ AXES: tuple[Axis, ...] = (
     Axis("run", "run", of_collection=True),
     Axis("machine", "machine", of_collection=True),
 )  # fmt: skip
-EXAMPLE, BACKEND, LAYOUT, DEVICE = "example", "backend", "image_data_format", "device"
+EXAMPLE, SITE, BACKEND, LAYOUT, DEVICE = "example", "site", "backend", "image_data_format", "device"
+TITLE = (EXAMPLE, SITE)  # what the title of a table has
 BATCH_SIZE, SAMPLES, THREADS = "batch_size", "samples", "threads"
 TASK, DATA = "task", "data_source"
 RUN, MACHINE = "run", "machine"
@@ -322,6 +324,11 @@ def span(axis: Axis, first: int, last: int) -> str:
     return f"{shown(axis, first)} to {last:,}"
 
 
+def example_and_line(example: Value | None, site: Value | None) -> str:
+    """As tables name it: `mnist_mlp`, or of a line `train.py: fit, line 9`."""
+    return f"{example}: {site}" if site else f"{example}"
+
+
 def titled(example: str, values: Mapping[str, Value | None]) -> str:
     """An example and values on other axes, such as `mnist_mlp (batch 32, 1 thread)`."""
     others = ", ".join(filter(None, (shown(by_name(name), value) for name, value in values.items())))
@@ -330,7 +337,7 @@ def titled(example: str, values: Mapping[str, Value | None]) -> str:
 
 def within_backends(keys: Iterable[Point]) -> list[Axis]:
     """The axes on which points of the same example and backend differ."""
-    same = beside(keys, lambda one: one.only([EXAMPLE, *of_backends()]), ())
+    same = beside(keys, lambda one: one.only([*TITLE, *of_backends()]), ())
     found = {axis.name for group in same.values() for axis in varying(group)}
     every = varying(key for group in same.values() for key in group)
     return [axis for axis in every if axis.name in found and not axis.of_collection]

@@ -314,6 +314,16 @@ class Summary:
         return self.point
 
     @property
+    def program(self) -> str:
+        """The program that it is a line of, or its example."""
+        return str(self.key[axes.EXAMPLE])
+
+    @property
+    def site(self) -> str:
+        """The line of a program that it is of; empty if it is of an example."""
+        return str(self.key[axes.SITE] or "")
+
+    @property
     def title(self) -> str:
         """The example and, where that varies, what is done with it, such as `mnist_mlp (infer)`."""
         return axes.titled(self.example, {axes.TASK: self.key.named[axes.TASK]})

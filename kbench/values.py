@@ -270,7 +270,12 @@ class Cell:
     @property
     def example(self) -> str:
         """The name of its example, or of a program and its line."""
-        return str(self.values[axes.EXAMPLE])
+        return axes.example_and_line(self.values[axes.EXAMPLE], self.site)
+
+    @property
+    def site(self) -> str:
+        """The line of a program that it is of; empty if it is of all."""
+        return str(self.values[axes.SITE])
 
     @property
     def backend(self) -> str:

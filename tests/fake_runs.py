@@ -42,7 +42,7 @@ PROVENANCE = {
 def cell(example: str = "mnist_cnn", backend: str = "keras2/cntk", **changes: Any) -> Cell:
     """A cell with these values on its axes and in its fields; `axes`: those that vary in its run."""
     values: dict[str, Any] = {
-        "example": example,
+        **_of_title(example),
         "backend": backend,
         "image_data_format": "channels_last",
         "device": "cpu",
@@ -67,9 +67,16 @@ def request(**given: Any) -> Request:
     return Request(values=values, **given)
 
 
+def _of_title(example: str) -> dict[str, str]:
+    """The program and its line in the name of a row, or the example."""
+    program, _, site = example.partition(": ")
+    return {"example": program, "site": site}
+
+
 def _changed(one: Cell, changes: Mapping[str, Any]) -> Any:
     varied = changes.get("axes", {})
     values = {name: value for name, value in changes.items() if name in one.values} | varied
+    values |= _of_title(values["example"]) if "example" in values else {}
     others = {name: value for name, value in changes.items() if name not in (*values, "axes")}
     others |= {"varied": tuple(varied)} if "axes" in changes else {}
     return dataclasses.replace(one, values=axes.complete({**one.values, **values}), **others)
@@ -145,8 +152,10 @@ def replace(row: Any, **changes: Any) -> Any:
 
 def _point(row: Summary, changes: Mapping[str, Any]) -> axes.Point:
     varied = changes.get("axes", {name: row.key[name] for name in row.key.varied})
-    own = {axis.name: getattr(row, axis.name, None) for axis in axes.of_cells()} | {"data_source": ""}
+    others = {axis.name: getattr(row, axis.name, None) for axis in axes.of_cells() if axis.name != axes.SITE}
+    own = others | {"data_source": ""}
     own |= {name: one for name, one in changes.items() if name in own and name != "data_source"}
+    own |= _of_title(str(own["example"]))
     values = axes.complete({**{name: one for name, one in own.items() if one is not None}, **varied})
     return axes.key(tuple(values.items()), tuple(varied))
 
@@ -270,7 +279,7 @@ def as_schema_2(run: Path) -> None:
     for one in record["plan"]["cells"]:
         values, varied = one.pop("values"), one.pop("varied")
         one["axes"] = {name: values[name] for name in varied}
-        one |= {name: value for name, value in values.items() if name not in ("task", "data_source")}
+        one |= {name: value for name, value in values.items() if name not in ("site", "task", "data_source")}
     asked = record["request"]
     given = asked.pop("values", {})
     asked |= {axis.name: given.get(axis.name, []) for axis in axes.of_cells() if axis.asked} if asked else {}

@@ -8,10 +8,9 @@ from dataclasses import replace
 
 import msgspec
 
-from kbench.analysis.lines.call_sites import SEPARATOR, program_of
 from kbench.analysis.rows import Analysis, priors
 from kbench.analysis.summaries import summarise
-from kbench.axes import ARGUMENTS
+from kbench.axes import ARGUMENTS, EXAMPLE
 from kbench.epochs import Epoch
 from kbench.summary import TO_FASTEST, Summary
 from kbench.tables.answers import why_not
@@ -30,7 +29,7 @@ def sentences(run: Analysis) -> list[str]:
         return []
     parts = [one for one in run.lines if _numbers(one) & {*wanted}]
     found: list[str] = []
-    units = {one.facts.unit: _site(one) for one in parts if one.epochs}
+    units = {one.facts.unit: one.cell.site for one in parts if one.epochs}
     if len(units) > 1:  # an epoch has many steps
         if not all(map(_takes_steps, parts)):
             first, *others = (f"{site} by the {unit}" for unit, site in units.items())
@@ -53,19 +52,15 @@ def _wanted(request: Mapping[str, object]) -> Sequence[int]:
 
 def _numbers(one: Measured) -> set[int]:
     """Of the lines that it is of: a loop may end in another on each backend."""
-    lines = _LINES.search(one.cell.example)
+    lines = _LINES.search(one.cell.site)
     return {int(number) for number in re.findall(r"\d+", lines[1])} if lines else set()
-
-
-def _site(one: Measured) -> str:
-    return one.cell.example.partition(SEPARATOR)[2]
 
 
 def _takes_steps(one: Measured) -> bool:
     """Whether its times can be told by the training step: of a fit whose steps were timed, or of steps themselves."""
     if one.facts.unit == EPOCH:
         return all(epoch.step_seconds for epoch in one.epochs)
-    return one.facts.unit == STEP or _site(one).startswith(ONE_STEP)
+    return one.facts.unit == STEP or one.cell.site.startswith(ONE_STEP)
 
 
 def _by_step(one: Measured) -> Measured:
@@ -84,9 +79,9 @@ def _mean_step(epoch: Epoch) -> Epoch:
 
 def _of_line(one: Measured) -> Measured:
     """The line's measurement with line and backend exchanged; what the lines do need not be the same."""
-    site = _site(one)
-    example = f"{program_of(one.cell.example)} on {one.cell.backend}"
-    return replace(one, cell=one.cell.at(example=example, backend=site, **{ARGUMENTS: site}))
+    site = one.cell.site
+    example = f"{one.cell.values[EXAMPLE]} on {one.cell.backend}"
+    return replace(one, cell=one.cell.at(example=example, site="", backend=site, **{ARGUMENTS: site}))
 
 
 def _of_backend(rows: Sequence[Summary]) -> list[str]:

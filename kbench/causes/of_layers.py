@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from kbench.analysis.lines.call_sites import SEPARATOR
 from kbench.analysis.rows import Analysis
 from kbench.analysis.times import layer_costs
 from kbench.analysis.times.layer_costs import Costs
@@ -138,12 +137,7 @@ def looked_into(run: Analysis) -> Sequence[Measured]:
 def _row(one: Measured, rows: Sequence[Summary]) -> Summary | None:
     """The row that a cell looked into: of a program, that of its first line that trains."""
     site = one.facts.inside.site if one.facts.inside else ""
-    example = f"{one.cell.example}{SEPARATOR}{site}" if site else one.cell.example
-    key = one.cell.key
-    for row in rows:
-        if row.example == example and row.key.without(["example"]) == key.without(["example"]):
-            return row
-    return None
+    return next((row for row in rows if row.key == one.cell.at(site=site).key), None)
 
 
 def _ms(seconds: float) -> str:

@@ -50,7 +50,7 @@ def sentences(run: Analysis, trained: Sequence[Summary], costs: Mapping[RowKey, 
     trained, costs: see `inside`.
     """
     rows, parts = run.rows, run.explained_by
-    fits = [row for row in rows if is_fit(row.example) and row.status == OK]
+    fits = [row for row in rows if is_fit(row.site) and row.status == OK]
     slow = [row for row in fits if _is_slow(row, fits)]
     compiled = _compiled(run, fits)
     found = [*_fallbacks(run, slow, fits), *(compiled or [])]
@@ -114,7 +114,7 @@ def _layers(
 
 def inside(run: Analysis) -> tuple[list[Summary], dict[RowKey, Costs]]:
     """(the rows that train, what the steps of those are made of whose parts were timed)."""
-    trained = [row for row in run.rows if row.status == OK and (is_fit(row.example) or row.task == "train")]
+    trained = [row for row in run.rows if row.status == OK and (is_fit(row.site) or row.task == "train")]
     sample = _step_seconds(run, trained if INSIDE in run.explained_by else ())
     whole = {row.key: [seconds] for row in trained if (seconds := _step(row))}
     return trained, of_layers.costs(run, trained, whole | sample)

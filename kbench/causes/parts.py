@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from kbench import axes
-from kbench.analysis.lines.call_sites import SEPARATOR, is_fit, program_of
+from kbench.analysis.lines.call_sites import is_fit
 from kbench.summary import Summary
 from kbench.tables.content import by_example
 from kbench.text import significant
@@ -26,8 +26,8 @@ def reconciled(rows: Sequence[Summary]) -> list[str]:
 
 
 def _place(row: Summary) -> tuple[str, str, str, str]:
-    others = row.ranking.without([axes.EXAMPLE])
-    return program_of(row.example), row.device, row.image_data_format, str(others.values)
+    others = row.ranking.without(axes.TITLE)
+    return row.program, row.device, row.image_data_format, str(others.values)
 
 
 def _of_program(rows: Sequence[Summary]) -> list[str]:
@@ -48,8 +48,7 @@ def _of_program(rows: Sequence[Summary]) -> list[str]:
     name, parts = shown.backend, _between(rows, shown.backend, first)
     total = sum(seconds for seconds, _ in parts)
     longer = [f"{significant(seconds)} s longer for {what}" for seconds, what in parts if seconds > SHARE * total]
-    program, _, fit = shown.example.partition(SEPARATOR)
-    text = f"{program} as a whole took least time on {first}, though {fit} is fastest on {name}"
+    text = f"{shown.program} as a whole took least time on {first}, though {shown.site} is fastest on {name}"
     return [f"{text}: {name} takes {' and '.join(longer[:MOST_NAMED])}." if longer else f"{text}."]
 
 
@@ -67,7 +66,7 @@ def _between(rows: Sequence[Summary], one: str, other: str) -> list[tuple[float,
 def _parts(row: Summary) -> Iterator[tuple[str, float]]:
     """The parts of a row's time, and what each is for."""
     total = row.total_seconds or 0.0
-    line = row.example.partition(SEPARATOR)[2]
+    line = row.site
     if not row.work.compared:
         imports = min(total, row.phases.get("import", 0.0))
         yield "importing Keras", imports
@@ -75,6 +74,6 @@ def _parts(row: Summary) -> Iterator[tuple[str, float]]:
     elif row.work.of_line:
         count = (row.calls if row.work.by_call else row.epochs) or 0
         usual = min(total, count * (row.epoch_seconds or 0.0))
-        first = "compilation and all else around the epochs of" if is_fit(row.example) else "the first calls of"
+        first = "compilation and all else around the epochs of" if is_fit(line) else "the first calls of"
         yield line, usual
         yield f"{first} {line}", total - usual

@@ -248,7 +248,7 @@ def _same_line(mine: Summary, its: Summary, other: str, good: str) -> bool:
 
 def _chosen(pairs: Sequence[tuple[Summary, Summary]], by: str) -> tuple[Summary, Summary]:
     """The rows of an example; of a script the fit that takes most, or the whole program. Raises UserError."""
-    fits = [pair for pair in pairs if is_fit(pair[0].example)]
+    fits = [pair for pair in pairs if is_fit(pair[0].site)]
     whole = [pair for pair in pairs if pair[0].work.once and pair[0].peak_memory_mib is not None]
     of_script = whole if by == "memory" or not fits else fits
     if by == "loss" and not fits and whole:

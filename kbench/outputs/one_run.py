@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from kbench import axes
-from kbench.analysis.lines.call_sites import program_of
 from kbench.analysis.rows import Analysis, again, tuned
 from kbench.causes.explained import Explained
 from kbench.comparison import published, published_accuracy
@@ -138,7 +137,7 @@ def _plots(analysis: Analysis, style: Style, accuracies: Sequence[PublishedAccur
         stem = file_name(example)
         drawn[example] = _named(f"{stem}-convergence", curves) | _named(f"{stem}-seconds", bars(rows, chosen, style))
         if any(row.memory_growth_mib for row in rows):
-            of_rows = program_of(rows[0].example), rows[0].key.named[axes.TASK]
+            of_rows = rows[0].program, rows[0].key.named[axes.TASK]
             shown = [one for one in results.measured if (one.cell.example, one.cell.key.named[axes.TASK]) == of_rows]
             drawn[example] |= _named(f"{stem}-memory", memory(shown, chosen, style))
     for sweep in within(summaries):

@@ -50,8 +50,7 @@ def _subject(folder: Path, measured: Measured) -> agreement.Subject:
 
 def folder_of(run: Path, measured: Measured) -> Path:
     """Where the cell's arrays are; those of a line of a program are in a folder of their own."""
-    whole = call_sites.program_of(measured.cell.example)
-    return cell_folder(run, measured.cell.at(example=whole)).path / measured.facts.stage
+    return cell_folder(run, measured.cell.at(site="")).path / measured.facts.stage
 
 
 def _computed(folder: Path, measured: Measured) -> Computed:

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from kbench import axes, datasets
-from kbench.axes import BACKEND, BATCH_SIZE, DATA, DEVICE, EXAMPLE, LAYOUT, SAMPLES, TASK, Value
+from kbench.axes import BACKEND, BATCH_SIZE, DATA, DEVICE, EXAMPLE, LAYOUT, SAMPLES, SITE, TASK, Value
 from kbench.errors import Unavailable, Unsupported, UserError
 from kbench.masking import masked_variables
 from kbench.planning.request import MAX, Request
@@ -37,7 +37,7 @@ SAMPLE_SECONDS = {"train": 0.2, "infer": 5.0}
 SCRIPT_SECONDS = 3600.0
 LONGEST_SECONDS = 48 * 3600.0
 # The axes whose values depend on a backend, or on whether an example has them.
-_ELSEWHERE = (EXAMPLE, BACKEND, LAYOUT, DEVICE, TASK, DATA)
+_ELSEWHERE = (EXAMPLE, SITE, BACKEND, LAYOUT, DEVICE, TASK, DATA)
 
 
 def of_example(

@@ -93,7 +93,7 @@ Key = RowKey  # without the example
 
 def key(row: Summary | Cell) -> Key:
     """What identifies a row of an example."""
-    return row.key.named.without([axes.EXAMPLE])
+    return row.key.named.without(axes.TITLE)
 
 
 def row_styles(rows: Sequence[Summary], colors: Mapping[str, str]) -> dict[Key, RowStyle]:
@@ -148,7 +148,7 @@ def place_labels(rows: Sequence[Summary]) -> Callable[[Summary], str]:
     `mnist_mlp, batch 32`.
     """
     varying = axes.varying(row.key for row in rows)
-    named = [axis for axis in varying if not _in_column(axis) and axis.name != axes.EXAMPLE]
+    named = [axis for axis in varying if not _in_column(axis) and axis.name not in axes.TITLE]
     return lambda row: ", ".join([row.example, *_shown(row, named)])
 
 

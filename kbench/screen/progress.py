@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from tqdm import tqdm
 
 from kbench import workloads
-from kbench.analysis.lines.call_sites import SEPARATOR, is_fit
+from kbench.analysis.lines.call_sites import is_fit
 from kbench.cells.runner import EpochProgress, Listener
 from kbench.planning.tasks import CellTask
 from kbench.screen.terminal import QUIET, USUAL, VERBOSE, cell_title, print_note
@@ -205,12 +205,12 @@ def _unit(task: CellTask, count: int = 1) -> str:
 
 def _number(progress: EpochProgress) -> int:
     """Of the epoch under way, or of the calls that have returned."""
-    return progress.epochs + (not progress.site or is_fit(f"{SEPARATOR}{progress.site}"))
+    return progress.epochs + (not progress.site or is_fit(progress.site))
 
 
 def _unit_of(task: CellTask, progress: EpochProgress) -> str:
     """What is counted: of a program, what its line does."""
-    return _unit(task) if not progress.site or is_fit(f"{SEPARATOR}{progress.site}") else workloads.of("", CALL).unit
+    return _unit(task) if not progress.site or is_fit(progress.site) else workloads.of("", CALL).unit
 
 
 def _came_to(progress: EpochProgress, unit: str) -> str:

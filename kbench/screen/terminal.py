@@ -194,8 +194,8 @@ def print_open(
 
 def _named(ranking: Point, varying: Sequence[Axis]) -> str:
     """A ranking by its example, and by what differs from the others: `mnist_mlp (batch 32)`."""
-    others = {axis.name: ranking[axis.name] for axis in varying if axis.name != axes.EXAMPLE}
-    return axes.titled(str(ranking[axes.EXAMPLE]), others)
+    others = {axis.name: ranking[axis.name] for axis in varying if axis.name not in axes.TITLE}
+    return axes.titled(axes.example_and_line(ranking[axes.EXAMPLE], ranking[axes.SITE]), others)
 
 
 def print_sentence(sentence: str, file: TextIO | None = None) -> None:

@@ -43,5 +43,5 @@ def why(item: str, ending: str, known: Collection[str] = ()) -> str:
 def _files(folder: Path, ending: str) -> list[str]:
     try:
         return sorted(one.name for one in folder.iterdir() if one.name.endswith(ending))
-    except OSError:
+    except (OSError, ValueError):  # no such folder, or a name that none can have
         return []

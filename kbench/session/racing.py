@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from kbench import axes
 from kbench.analysis.growing import GrowingRun
-from kbench.analysis.lines.call_sites import program_of
 from kbench.analysis.rows import Analysis, open_rows
 from kbench.analysis.times import intervals
 from kbench.analysis.times.machine_stability import disturbed_turns
@@ -152,7 +151,7 @@ def _next(the_plan: Plan, there: RunResults, rows: Sequence[Summary]) -> list[Ce
 
 def _of_cells(point: Point) -> Point:
     """The point of the cells behind a row, which may be a line of a program."""
-    return point.changed(axes.EXAMPLE, program_of(str(point[axes.EXAMPLE])))
+    return point.without([axes.SITE])
 
 
 def _cost(there: RunResults, tasks: Sequence[CellTask]) -> float:

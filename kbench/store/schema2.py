@@ -39,5 +39,5 @@ def _cell(cell: object, examples: Mapping[str, Any]) -> object:
     example = examples.get(cell.get(axes.EXAMPLE, ""))
     task = example.get("task") if isinstance(example, dict) else None
     rest = {name: value for name, value in cell.items() if name not in (*_FIELDS, "axes")}
-    others = {axes.TASK: task or "train", axes.DATA: "", axes.THREADS: 0}
+    others = {axes.TASK: task or "train", axes.SITE: "", axes.DATA: "", axes.THREADS: 0}
     return {**rest, "values": {**others, **values, **varied}, "varied": list(varied)}

@@ -58,7 +58,7 @@ def headline(summaries: Sequence[Summary], again: str = "") -> str:
     unknown = ratios.without_fastest(summaries)
     fastest = {(row.backend, row.ranking) for row in summaries if row.relative_to_fastest == 1}
     wins = Counter(backend for backend, ranking in fastest if ranking not in unknown)
-    of_examples = {ranking.only([axes.EXAMPLE]) for ranking in rankings}
+    of_examples = {ranking.only(axes.TITLE) for ranking in rankings}
     what = "examples" if len(of_examples) == len(rankings) else "comparisons"
     what = "parts of the program" if any(row.work.of_program for row in summaries) and what == "examples" else what
     ranked = sorted(wins.items(), key=lambda item: (-item[1], item[0]))

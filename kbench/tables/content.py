@@ -287,7 +287,7 @@ def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
         data.remark(first): data.is_synthetic(first),
         "differs: not measured like the other rows, so not compared with them.": any(row.differs for row in rows),
         "Weights, sample order and dropout are the program's own; --init seeded gives all the same start.": (
-            is_fit(first.example) and any(row.weights == "its own" for row in rows)
+            is_fit(first.site) and any(row.weights == "its own" for row in rows)
         ),
         **of_script.on_first_times(rows),
         "Initial weights are each backend's own, so the curves start apart.": (

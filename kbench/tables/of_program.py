@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 from kbench import axes
-from kbench.analysis.lines.call_sites import program_of
 from kbench.analysis.times import call_costs
 from kbench.summary import TO_DEFAULT, Ratio, Summary
 from kbench.tables import scores
@@ -41,7 +40,7 @@ def failures(rows: Iterable[Summary]) -> list[str]:
     why: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         if row.work.once and row.work.compared and row.status in (FAILED, TIMEOUT):
-            why.setdefault((program_of(row.example), row.reason.rstrip(".")), []).append(row.backend)
+            why.setdefault((row.program, row.reason.rstrip(".")), []).append(row.backend)
     return [plain(f"{program} failed on {listed(names)}: {reason}.") for (program, reason), names in why.items()]
 
 

@@ -18,7 +18,7 @@ Columns = dict[str, Callable[[Summary], str]]
 def heading(rows: Sequence[Summary]) -> str:
     """Such as `train.py: fit, line 12 (1,000 samples, 5 epochs, batch 32, cpu)`, as far as that is known."""
     row = max(rows, key=lambda row: row.epochs)
-    fits, calls = is_fit(row.example), row.calls or 0
+    fits, calls = is_fit(row.site), row.calls or 0
     facts = [_counted(row.samples, "sample")] if row.samples and fits else []
     facts += [_counted(row.epochs, "epoch")] if fits else []
     if calls > 1:
@@ -50,7 +50,7 @@ def others(rows: Sequence[Summary]) -> Columns:
         columns["steps/s"] = lambda row: significant(
             row.steps / row.epoch_seconds if row.epoch_seconds and row.steps else None
         )
-    elif is_fit(rows[0].example):
+    elif is_fit(rows[0].site):
         if any(_each_compiles(row) for row in rows):
             columns["compile (s)"] = lambda row: significant(row.compile_seconds)
         columns["around (s)"] = lambda row: significant(row.around_seconds)
@@ -73,7 +73,7 @@ def on_first_times(rows: Sequence[Summary]) -> dict[str, bool]:
     """What is said of epochs and calls that include compilation."""
     first = rows[0]
     calls, work = first.calls or 0, first.work
-    fits, timed = is_fit(first.example), any(row.epoch_seconds is not None for row in rows)
+    fits, timed = is_fit(first.site), any(row.epoch_seconds is not None for row in rows)
     each = "Each call compiles" if fits else "First calls only, one a model"
     only = f"One {work.unit} only: it includes" if calls < 2 else f"{each}: each includes"
     part = each if calls == first.first_calls else "Many calls compile" if fits else "Many are first calls of a model"

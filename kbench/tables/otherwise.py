@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kbench.analysis.lines.call_sites import SEPARATOR
 from kbench.findings import OF_OUTPUTS, Finding
 from kbench.sentences import call
 from kbench.summary import Summary
@@ -18,7 +17,7 @@ def sentences(summaries: Sequence[Summary]) -> list[str]:
     found: dict[tuple[str, ...], list[tuple[str, Finding]]] = {}
     for row in summaries:
         if one := row.has("call"):
-            program, _, line = row.example.partition(SEPARATOR)
+            program, line = row.program, row.site
             key = program, row.backend, one.about["does"], one.reference, one.explanation
             found.setdefault(key, []).append((line or program, one))
     returned = [_sentence(lines) for lines in found.values()]
@@ -29,7 +28,7 @@ def _of_training(summaries: Iterable[Summary]) -> list[str]:
     """One for each backend and difference; it names the lines."""
     found: dict[tuple[str, str, str], list[str]] = {}
     for row in summaries:
-        program, _, line = row.example.partition(SEPARATOR)
+        program, line = row.program, row.site
         for how in row.trains if row.work.trains else ():
             found.setdefault((program, row.backend, how), []).append(line or program)
     return [f"On {backend}, {_lines([*dict.fromkeys(lines)])} {how}." for (_, backend, how), lines in found.items()]

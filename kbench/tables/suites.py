@@ -195,7 +195,7 @@ def _of_hardware(layout: Layout, rows: Sequence[Summary], printed: Sequence[Publ
 
 def _name(row: Summary, rows: Iterable[Summary], column: str) -> str:
     """The row's backend, and what else varies between the rows, but for the axis of the columns."""
-    left = (axes.EXAMPLE, axes.TASK, column, *axes.of_backends())
+    left = (*axes.TITLE, axes.TASK, column, *axes.of_backends())
     others = [axis for axis in axes.within_backends(one.key for one in rows) if axis.name not in left]
     shown = [text for axis in others if (text := axes.shown(axis, row.key[axis.name]))]
     return ", ".join([row.backend, *shown])

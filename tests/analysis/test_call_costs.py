@@ -13,6 +13,7 @@ from msgspec import structs
 from kbench.analysis.lines.call_sites import by_line
 from kbench.analysis.summaries import summarise
 from kbench.analysis.times import call_costs
+from kbench.axes import SITE
 from kbench.epochs import Epoch, Turn
 from kbench.reported import Program
 from kbench.summary import Summary
@@ -203,3 +204,11 @@ def test_the_last_scores_are_those_of_the_last_call_whether_its_time_counts_or_n
     ]
     made = call_costs.as_epochs(calls, fits=True)
     assert len(made) == 3 and made[-1].loss == 0.6
+
+
+def test_a_line_of_a_program_is_a_value_on_an_axis_of_its_own() -> None:
+    found = summarise(by_line([program([[FIRST, 1.0, 1.0]], [(0.5, 0)])]))
+    assert {row.program for row in found} == {"train.py"}
+    assert {row.site for row in found} >= {FIT, EVALUATE}
+    assert {row.example for row in found} >= {f"train.py: {FIT}", f"train.py: {EVALUATE}"}, "as summary.csv has it"
+    assert len({row.key.without([SITE]) for row in found}) == 1, "they differ in nothing else"

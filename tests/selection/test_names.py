@@ -172,7 +172,7 @@ def test_any_text_is_a_list_of_backends_or_one_sentence(text: str) -> None:
     st.one_of(
         st.text(),
         st.text().map(lambda text: f"{text}.py"),
-        st.sampled_from(["~x/y.py", "\0.py", "..py", "x" * 300 + ".py"]),
+        st.sampled_from(["~x/y.py", "\0.py", "\0/0", "..py", "x" * 300 + ".py"]),
     )
 )
 def test_any_text_is_a_list_of_examples_or_one_sentence(text: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from kbench.analysis.lines.call_sites import SEPARATOR
 from kbench.axes import RowKey
 from kbench.reported import BesideFit
 from kbench.summary import Summary
@@ -26,7 +25,7 @@ def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary
             continue
         seconds, usual = told.on_batch_seconds, times.get(key)
         if told.beside_fit is not None:
-            found[key] = _disagreement(told.beside_fit, one.cell.example.partition(SEPARATOR)[2])
+            found[key] = _disagreement(told.beside_fit, one.cell.site)
         elif seconds and usual and usual > max(CHEAPER * seconds, seconds + SAVED):
             on_batch.setdefault(key, seconds)
     return [replace(row, afterwards=found.get(row.key, ""), on_batch_seconds=on_batch.get(row.key)) for row in rows]

@@ -12,6 +12,7 @@ import msgspec
 from kbench.analysis.sameness import call_outputs
 from kbench.analysis.times import call_costs, memory_growth
 from kbench.analysis.times.call_costs import CallCost
+from kbench.axes import EXAMPLE, Value
 from kbench.epochs import Epoch
 from kbench.findings import Finding
 from kbench.reported import Described, Parity, parse_facts
@@ -20,19 +21,14 @@ from kbench.values import CALL, EPOCH, FAILED, OK, REST, RUN, SCRIPT, STEP, Meas
 
 WHOLE = "whole program"
 OUTSIDE = "outside Keras"  # all that is in no row of a line
-SEPARATOR = ": "
 LOOP = "loop, "  # how a line of the program is named that ends a step of a loop of its own
+Line = tuple[Value, str]  # a program, and where it calls a model
 MATTERS = 0.02  # of the program's time: calls that take less have no table, unless they train or give scores
 
 
-def program_of(example: str) -> str:
-    """The script that a row is part of; the name of an example."""
-    return example.partition(SEPARATOR)[0]
-
-
-def is_fit(example: str) -> bool:
-    """Whether a row is of a line that fits."""
-    return example.partition(SEPARATOR)[2].startswith("fit")
+def is_fit(site: str) -> bool:
+    """Whether a line of a program fits."""
+    return site.startswith("fit")
 
 
 def by_line(measured: Sequence[Measured], by_call: bool = True) -> list[Measured]:
@@ -43,41 +39,45 @@ def by_line(measured: Sequence[Measured], by_call: bool = True) -> list[Measured
     if all(one.facts.task != SCRIPT for one in measured):
         return list(measured)
     often = _often(measured) if by_call else frozenset[str]()
-    found: dict[str, list[Measured]] = {}
+    found: dict[Line, list[Measured]] = {}
     for one in measured:
         for part in _sites(one, often):
-            found.setdefault(part.cell.example, []).append(part)
+            found.setdefault(_line(part), []).append(part)
     found = _one_loop(found)
     small = [name for name in found if not any(map(_matters, found[name]))]
-    unlike = {cell.example for cell, _ in call_outputs.compare(part for name in small for part in found[name])}
+    parts = [part for name in small for part in found[name]]
+    unlike = {(cell.values[EXAMPLE], cell.site) for cell, _ in call_outputs.compare(parts)}
     shown = [name for name in found if name in unlike or name not in small] or [*found]
     parts = [part for name in shown for part in found[name]]
     taken: dict[str, list[float]] = {}  # by the lines of each cell
-    loops = {program_of(name) for name in found if LOOP in name}  # whose steps hold calls of the model
+    loops = {program for program, site in found if site.startswith(LOOP)}  # whose steps hold calls of the model
     for part in parts:
-        if program_of(part.cell.example) in loops and f"{SEPARATOR}call," in part.cell.example:
+        if part.cell.values[EXAMPLE] in loops and part.cell.site.startswith("call,"):
             continue
-        whole = part.cell.at(example=program_of(part.cell.example)).id
+        whole = part.cell.at(site="").id
         taken.setdefault(whole, []).append(part.facts.site_seconds or 0.0)
     outside = [rest for one in measured for rest in _outside(one, taken.get(one.cell.id, ()))]
     return [*parts, *outside, *map(_whole, measured)]
 
 
-def _one_loop(lines: dict[str, list[Measured]]) -> dict[str, list[Measured]]:
+def _line(part: Measured) -> Line:
+    return part.cell.values[EXAMPLE], part.cell.site
+
+
+def _one_loop(lines: dict[Line, list[Measured]]) -> dict[Line, list[Measured]]:
     """The lines of programs whose only loop ends in another line on each backend are one line."""
-    loops: dict[str, list[str]] = {}
-    for name in lines:
-        if f"{SEPARATOR}{LOOP}" in name:
-            loops.setdefault(name.rpartition("line ")[0], []).append(name)  # of the same file or cell of a notebook
-    for before, names in loops.items():
-        program = program_of(names[0])
+    loops: dict[Line, list[Line]] = {}
+    for program, site in lines:
+        if site.startswith(LOOP):  # of the same file or cell of a notebook
+            loops.setdefault((program, site.rpartition("line ")[0]), []).append((program, site))
+    for (program, before), names in loops.items():
         parts = [part for name in names for part in lines[name]]
-        cells = {part.cell.at(example=program).id for part in parts}
+        cells = {part.cell.at(site="").id for part in parts}
         if len(names) < 2 or len(cells) < len(parts):
             continue
-        numbers = [name.rpartition(" ")[2] for name in names]
-        shown = f"{before}lines {listed(sorted(numbers, key=int))}"
-        merged = [replace(part, cell=part.cell.at(example=shown)) for part in parts]
+        numbers = [site.rpartition(" ")[2] for _, site in names]
+        shown = program, f"{before}lines {listed(sorted(numbers, key=int))}"
+        merged = [replace(part, cell=part.cell.at(site=shown[1])) for part in parts]
         lines = {shown if name == names[0] else name: lines[name] for name in lines if name not in names[1:]}
         lines[shown] = merged
     return lines
@@ -125,7 +125,7 @@ def _of_line(one: Measured, line: str) -> Measured:
     if about.refused:
         outcome = replace(outcome, status=FAILED, reason=about.refused)
         facts["error_kind"] = "model"
-    cell = one.cell.at(example=f"{one.cell.example}{SEPARATOR}{line}")
+    cell = one.cell.at(site=line)
     return _with(replace(one, cell=cell, outcome=outcome), **facts)
 
 
@@ -134,12 +134,12 @@ def _matters(one: Measured) -> bool:
     if site is None or program is None:  # an example, or a program that did not end
         return True
     scored = any(epoch.metrics for epoch in one.epochs)
-    return is_fit(one.cell.example) or scored or site > MATTERS * program
+    return is_fit(one.cell.site) or scored or site > MATTERS * program
 
 
 def _part(one: Measured, name: str, facts: Mapping[str, Any], **changes: Any) -> Measured:
     """A row of the program, with `facts` in place of those of the whole."""
-    cell = replace(one.cell.at(example=f"{one.cell.example}{SEPARATOR}{name}"), **changes.pop("of_cell", {}))
+    cell = replace(one.cell.at(site=name), **changes.pop("of_cell", {}))
     program = one.facts.program
     whole: dict[str, Any] = {"sites": {}, "fits": {}, "returned": {}, "program": None, "notes": ()}
     seconds = None if program is None else program.seconds
@@ -188,7 +188,7 @@ def _sites(one: Measured, often: frozenset[str]) -> Iterable[Measured]:
 
 def _losses(one: Measured, name: str, epochs: Sequence[Epoch]) -> tuple[tuple[float | None, float | None], ...]:
     """In training and validation: of all epochs of a fit; of the first and last of other calls: not all are told."""
-    if is_fit(f"{SEPARATOR}{name}"):
+    if is_fit(name):
         return tuple((epoch.loss, epoch.val_loss) for epoch in epochs)
     told = one.facts.returned.get(name)
     return (*((loss, None) for loss in (told.first_losses if told else ())), (epochs[-1].loss, None))

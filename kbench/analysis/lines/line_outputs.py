@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from kbench.analysis.lines.call_sites import SEPARATOR, program_of
 from kbench.analysis.sameness import call_outputs, call_weights, first_outputs
-from kbench.axes import EXAMPLE, RowKey
+from kbench.axes import SITE, RowKey
 from kbench.epochs import LikeLine
 from kbench.reported import Returned
 from kbench.summary import Summary
@@ -20,10 +19,10 @@ def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary
     found: dict[RowKey, LikeLine] = {}
     before: dict[tuple[object, ...], list[tuple[str, Returned]]] = {}
     for one in measured:
-        told, line = one.facts.call, one.cell.example.partition(SEPARATOR)[2]
+        told, line = one.facts.call, one.cell.site
         if one.outcome.status != OK or told is None or told.random:
             continue
-        cell = one.cell.key.changed(EXAMPLE, program_of(one.cell.example))
+        cell = one.cell.key.without([SITE])
         earlier = before.setdefault((cell, one.cell.repeat), [])
         like = next(filter(None, (_alike(told, other, name) for name, other in earlier)), None)
         if like:
