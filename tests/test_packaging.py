@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -12,8 +14,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from kbench.version import __version__
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -118,3 +123,40 @@ def test_a_lock_has_a_hash_for_every_version_and_no_address(name: str) -> None:
     assert all("--hash=sha256:" in block for block in blocks)
     assert "://" not in text
     assert not re.search(r"(?m)^-", text)
+
+
+def test_only_a_tag_of_a_dated_version_is_released(tmp_path: Path) -> None:
+    workflow = yaml.safe_load((CHECKOUT / ".github/workflows/release.yml").read_text("utf-8"))
+    steps = workflow["jobs"]["build"]["steps"]
+    (check,) = (step["run"] for step in steps if step.get("name", "").startswith("The tag is the version"))
+    (tmp_path / "kbench").mkdir()
+    shutil.copy(CHECKOUT / "kbench/version.py", tmp_path / "kbench")
+    text = (CHECKOUT / "CHANGELOG.md").read_text("utf-8")
+
+    def released(tag: str, changelog: str) -> bool:
+        (tmp_path / "CHANGELOG.md").write_text(changelog, "utf-8")
+        command = ["bash", "-e", "-c", check]
+        return subprocess.run(command, cwd=tmp_path, env={**os.environ, "GITHUB_REF_NAME": tag}).returncode == 0
+
+    section = re.compile(rf"(?m)^## \[{re.escape(__version__)}\] - .*$")
+    assert section.search(text), "the version has a section"
+    dated, undated = (section.sub(f"## [{__version__}] - {when}", text) for when in ("2026-11-28", "unreleased"))
+    assert released(f"v{__version__}", dated)
+    assert not released(f"v{__version__}", undated)
+    assert not released("v99.0.0", dated)
+
+
+def test_who_cites_kbench_cites_this_version() -> None:
+    assert yaml.safe_load((CHECKOUT / "CITATION.cff").read_text("utf-8"))["version"] == __version__
+
+
+@pytest.mark.parametrize(
+    "form", sorted((CHECKOUT / ".github/ISSUE_TEMPLATE").glob("*.yml")), ids=lambda form: form.stem
+)
+def test_a_form_for_issues_asks_for_what_it_names(form: Path) -> None:
+    asked = yaml.safe_load(form.read_text("utf-8"))
+    assert asked["name"] and asked["description"]
+    fields = [field for field in asked["body"] if field["type"] == "textarea"]
+    assert len({field["id"] for field in fields}) == len(fields) and all(
+        field["attributes"]["label"] for field in fields
+    )
