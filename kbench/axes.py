@@ -301,7 +301,9 @@ def common(points: Iterable[Point]) -> list[str]:
     return [axis.name for axis in of_cells() if axis.name not in told]
 
 
-def beside(items: Iterable[Item], key: Callable[[Item], Point], along: Collection[str]) -> dict[Point, list[Item]]:
+def group_by_point(
+    items: Iterable[Item], key: Callable[[Item], Point], along: Collection[str]
+) -> dict[Point, list[Item]]:
     """The items that are the same point but for the axes `along`, together: what a comparison along them is of."""
     found: dict[Point, list[Item]] = {}
     for item in items:
@@ -337,7 +339,7 @@ def titled(example: str, values: Mapping[str, Value | None]) -> str:
 
 def within_backends(keys: Iterable[Point]) -> list[Axis]:
     """The axes on which points of the same example and backend differ."""
-    same = beside(keys, lambda one: one.only([*TITLE, *of_backends()]), ())
+    same = group_by_point(keys, lambda one: one.only([*TITLE, *of_backends()]), ())
     found = {axis.name for group in same.values() for axis in varying(group)}
     every = varying(key for group in same.values() for key in group)
     return [axis for axis in every if axis.name in found and not axis.of_collection]

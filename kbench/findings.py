@@ -83,7 +83,7 @@ class Finding:
         return self.kind != "no training"
 
     @property
-    def of_size(self) -> bool:
+    def is_amount_of_work(self) -> bool:
         """Whether it is in how much work is done, and not in a setting or in how the model is trained."""
         return self.kind == "aspect" and self.aspect in _OF_SIZE
 

@@ -33,10 +33,10 @@ def all_of(several: Iterable[Finding]) -> tuple[str, ...]:
 def ends(several: Iterable[Finding]) -> tuple[str, ...]:
     """How a program's line trains otherwise, as what ends a sentence on it: another network before all else."""
     known = list(several)
-    sizes = [one for one in known if one.of_size]
+    sizes = [one for one in known if one.is_amount_of_work]
     networks = [*(one for one in known if one.kind == "aspect" and one.aspect == "model"), *sizes]
     first = [f"is {sentence(networks[0])}, so it is not compared"] if sizes else []
-    training = all_of(one for one in known if one.of_training and not one.of_size)
+    training = all_of(one for one in known if one.of_training and not one.is_amount_of_work)
     return (*first, *(f"is {how}" for how in training), *all_of(one for one in known if one.kind == "no training"))
 
 
@@ -188,7 +188,7 @@ def _failed_processes(found: Finding) -> str:
 
 
 def _late_return(found: Finding) -> str:
-    function = workloads.of(found.aspect).function or "fit"
+    function = workloads.workload_for(found.aspect).function or "fit"
     seconds = significant(found.own)
     return f"each {function} takes {seconds} s more after its last batch (mean), which is in no time here"
 

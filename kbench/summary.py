@@ -250,7 +250,7 @@ class Summary:
     @property
     def work(self) -> Workload:
         """The kind of work that its times are of."""
-        return workloads.of(self.task, self.unit)
+        return workloads.workload_for(self.task, self.unit)
 
     @property
     def shown_seconds(self) -> float | None:
@@ -301,7 +301,7 @@ class Summary:
 
     def is_apart_by(self, found: Finding) -> bool:
         """Whether it is not compared for that. A program's rows are, as long as the model is the same."""
-        return found.differs and (found.of_size or not self.work.of_program)
+        return found.differs and (found.is_amount_of_work or not self.work.of_program)
 
     @property
     def trains(self) -> tuple[str, ...]:

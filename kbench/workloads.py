@@ -71,7 +71,7 @@ _OF_UNIT = {
 
 
 @lru_cache
-def of(task: str, unit: str = "") -> Workload:
+def workload_for(task: str, unit: str = "") -> Workload:
     """The kind of work of an example or a row; `unit` is what times of a program's row are of."""
     of_task = _OF_TASK[task or "train"]
     return replace(_OF_UNIT[unit], function=of_task.function, trains=of_task.trains) if unit else of_task

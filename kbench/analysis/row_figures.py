@@ -60,7 +60,7 @@ class RowProcesses:
     @cached_property
     def kind(self) -> Workload:
         """The kind of work that it is."""
-        return workloads.of(self.facts.task, self.facts.unit)
+        return workloads.workload_for(self.facts.task, self.facts.unit)
 
     @cached_property
     def steady(self) -> Sequence[Epoch]:
@@ -308,7 +308,7 @@ def _of_processes(repeats: Sequence[Measured]) -> list[Finding]:
     if damaged:
         found.append(Finding(kind="damaged lines", own=damaged))
     if ok := [repeat for repeat in repeats if repeat.outcome.status == OK]:
-        kind = workloads.of(ok[0].facts.task, ok[0].facts.unit)
+        kind = workloads.workload_for(ok[0].facts.task, ok[0].facts.unit)
         asked = 0 if kind.of_program else ok[0].cell.epochs
         if changing := step_times.still_changing([repeat.epochs for repeat in ok], asked, kind.by_call):
             found.append(changing)

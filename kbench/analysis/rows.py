@@ -70,12 +70,12 @@ class ExampleAnalysis:
             asked if isinstance(asked, int | float) else PRECISION,
         )
         for noted in (
-            unlike_others.noted,
-            call_outputs.noted,
-            line_outputs.noted,
-            final_scores.noted,
-            afterwards.noted,
-            line_figures.noted,
+            unlike_others.add_notes,
+            call_outputs.add_notes,
+            line_outputs.add_notes,
+            final_scores.add_notes,
+            afterwards.add_notes,
+            line_figures.add_notes,
         ):
             found = noted(found, self.lines)
         return found
@@ -205,7 +205,7 @@ def open_rows(rows: Sequence[Summary], precision: float) -> dict[Point, list[Sum
     return {ranking: [*references[ranking], *there] for ranking, there in others.items() if there}
 
 
-def again(run: RunRecord, folder: str = "") -> str:
+def command_to_repeat(run: RunRecord, folder: str = "") -> str:
     """The command that measures again what is undecided, in the run's `folder` or that of its name; empty where there
     is none, as for one kind of machine of a cluster.
     """

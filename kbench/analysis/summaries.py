@@ -50,7 +50,7 @@ def timed(
     priors: Priors | None = None,
 ) -> list[Timed]:
     """The rows of `summarise`, in its order and not yet compared."""
-    differs, measured = fingerprints.compared(fingerprints.described(measured))
+    differs, measured = fingerprints.compared(fingerprints.fill_in_layers(measured))
     measured = fingerprints.changed_by_arguments(measured)
     groups: dict[RowKey, list[Measured]] = {}
     for repeat in measured:

@@ -15,20 +15,20 @@ WRONG_USAGE = 2  # the exit status of argparse and others for wrong arguments
 MANY = 1_000_000  # classes, that are more likely something else
 
 
-def on_error(task: CellTask, here: RunPaths, outcome: Outcome) -> str:
+def on_error(task: CellTask, run_paths: RunPaths, outcome: Outcome) -> str:
     """On an error that the guest told: where a file was looked for, or what takes so much memory."""
     if "FileNotFoundError" in outcome.reason and not re.search(r"'/[^']*'$", outcome.reason):
-        return _looked_in(task, here)
-    data = here.data.get(task.arrays)
+        return _looked_in(task, run_paths)
+    data = run_paths.data.get(task.arrays)
     if outcome.out_of_memory and data is not None and data.num_classes > MANY:
         return f"; the targets are class numbers up to {data.num_classes - 1:,}: store others as float32"
     return ""
 
 
-def _looked_in(task: CellTask, here: RunPaths) -> str:
+def _looked_in(task: CellTask, run_paths: RunPaths) -> str:
     if task.script is None:
         return "; it runs in a folder of its own: give the whole path, or that of a file beside __file__"
-    root, inside = workdir.places(task, here)
+    root, inside = workdir.places(task, run_paths)
     folder = paths.portable(root / inside)
     if task.script["workdir"] == "same":
         return f"; it runs in {folder}"

@@ -27,7 +27,7 @@ SILENT = Listener(lambda task: None, lambda task, progress: None, lambda task, o
 def compile_first(
     tasks: Sequence[CellTask],
     impossible: Mapping[str, Outcome],
-    here: RunPaths,
+    run_paths: RunPaths,
     launcher: Launcher,
     report: Callable[[str], None],
     moving: Callable[[str], None] = lambda text: None,
@@ -41,7 +41,7 @@ def compile_first(
     """
     missing: dict[Path, CellTask] = {}
     for task in tasks:
-        folder = _compiled(task, here)
+        folder = _compiled(task, run_paths)
         if folder is not None and task.id not in impossible and not folder.is_dir():
             missing.setdefault(folder, task)
     if not missing:
@@ -53,7 +53,7 @@ def compile_first(
     cores = len(psutil.Process().cpu_affinity() or [0])
     with tempfile.TemporaryDirectory(prefix="kbench-") as nowhere, contextlib.ExitStack() as stack:
         waiting, running = list(missing.items()), dict[Path, tuple[CellTask, Running[Outcome]]]()
-        apart = replace(here, run=Path(nowhere))
+        apart = replace(run_paths, run=Path(nowhere))
         while waiting or running:
             while waiting and len(running) < cores:
                 folder, task = waiting.pop(0 if len(waiting) % 2 else -1)
@@ -75,9 +75,9 @@ def compile_first(
     return time.monotonic() - start
 
 
-def _compiled(task: CellTask, here: RunPaths) -> Path | None:
+def _compiled(task: CellTask, run_paths: RunPaths) -> Path | None:
     """The folder of the backend's compiled code for the task's example, if it has one."""
-    environment = here.environments.get(task.environment)
+    environment = run_paths.environments.get(task.environment)
     if task.script is not None:  # it cannot be shortened
         return None
     if not isinstance(environment, Environment) or not environment.compiles:

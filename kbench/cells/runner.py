@@ -55,7 +55,7 @@ class Listener:
 def run(
     tasks: Sequence[CellTask],
     impossible: Mapping[str, Outcome],
-    here: RunPaths,
+    run_paths: RunPaths,
     launcher: Launcher,
     listener: Listener,
     interleave: bool = False,
@@ -71,14 +71,16 @@ def run(
     are recorded as interrupted, and KeyboardInterrupt is raised again. Raises UserError if results cannot be written,
     or if the run's folder is gone.
     """
-    known = {task.id: verdict for task in tasks if (verdict := impossible.get(task.id) or _unavailable(task, here))}
-    measuring = _Measuring(here, launcher, listener, known)
+    known = {
+        task.id: verdict for task in tasks if (verdict := impossible.get(task.id) or _unavailable(task, run_paths))
+    }
+    measuring = _Measuring(run_paths, launcher, listener, known)
     try:
         for together in _of_places(tasks) if interleave else ([task] for task in tasks):
             before(together[0])
             measuring.together(together)
             if more := further(together):
-                measuring.folder = store.WatchedFolder(here.run)  # whose run.json has these now
+                measuring.folder = store.WatchedFolder(run_paths.run)  # whose run.json has these now
                 measuring.together(more)
     except KeyboardInterrupt:
         for task in list(measuring.running.values()):
@@ -90,12 +92,14 @@ def run(
 class _Measuring:
     """The cells of a run, as they are measured and recorded."""
 
-    def __init__(self, here: RunPaths, launcher: Launcher, listener: Listener, known: dict[str, Outcome]) -> None:
-        self._here, self._launcher, self._listener = here, launcher, listener
+    def __init__(
+        self, run_paths: RunPaths, launcher: Launcher, listener: Listener, known: dict[str, Outcome]
+    ) -> None:
+        self._here, self._launcher, self._listener = run_paths, launcher, listener
         self._known = known  # by id: of cells that need not start
         self.outcomes: dict[str, Outcome] = {}
         self.running: dict[str, CellTask] = {}
-        self.folder = store.WatchedFolder(here.run)
+        self.folder = store.WatchedFolder(run_paths.run)
         # The batch size that did not fit into memory, by the rest of the row's point.
         self._largest: dict[Point, int] = {}
 
@@ -216,32 +220,32 @@ def _look(
         ended(task, end.value)
 
 
-def _unavailable(task: CellTask, here: RunPaths) -> Outcome | None:
-    environment = here.environments.get(task.environment, "its environment was not made")
+def _unavailable(task: CellTask, run_paths: RunPaths) -> Outcome | None:
+    environment = run_paths.environments.get(task.environment, "its environment was not made")
     return Outcome(UNAVAILABLE, environment) if isinstance(environment, str) else None
 
 
 def measure(
-    task: CellTask, here: RunPaths, launcher: Launcher, listener: Listener, turn: ProcessTurn | None = None
+    task: CellTask, run_paths: RunPaths, launcher: Launcher, listener: Listener, turn: ProcessTurn | None = None
 ) -> Running[Outcome]:
     """Measure a task on this machine, in its backend's environment; returns the outcome."""
-    environment, device = here.environments[task.environment], here.devices[task.device]
+    environment, device = run_paths.environments[task.environment], run_paths.devices[task.device]
     assert not isinstance(environment, str)
-    files = store.cell_folder(here.run, task)
+    files = store.cell_folder(run_paths.run, task)
     with contextlib.ExitStack() as stack:
         try:
-            work = stack.enter_context(workdir.work(task, here, files)) if task.script is not None else None
+            work = stack.enter_context(workdir.work(task, run_paths, files)) if task.script is not None else None
         except (OSError, shutil.Error) as error:
             return Outcome(FAILED, f"the script's folder cannot be copied: {_first(error)}")
-        spec = specs.spec(task, here, work)
-        path = store.write_spec(here.run, task, spec, specs.keras_json(task))
-        compiled = here.compiled / task.row_id if here.compiled and not work else None
+        spec = specs.spec(task, run_paths, work)
+        path = store.write_spec(run_paths.run, task, spec, specs.keras_json(task))
+        compiled = run_paths.compiled / task.row_id if run_paths.compiled and not work else None
         cached = compiled is not None and compiled.is_dir() and any(compiled.iterdir())
         of_backend = ensure.variables(environment, task.threads, task.example, str(compiled or ""))
-        of_task = {"PYTHONHASHSEED": str(task.seed), **specs.secret_arguments(task, here)} if work else {}
+        of_task = {"PYTHONHASHSEED": str(task.seed), **specs.secret_arguments(task, run_paths)} if work else {}
         variables = specs.environment_variables(
             os.environ,
-            {**here.passed, **of_backend, **of_task},
+            {**run_paths.passed, **of_backend, **of_task},
             devices.pin_variables(device),
             files.keras_home,
             of_program=work is not None,
@@ -253,10 +257,10 @@ def measure(
             listener.epoch(task, progress.sample())
             return progress.ended and task.script is None
 
-        streams: dict[str, Path] = {"stdin": store.stdin(here.run), "stdout": files.stdout} if work else {}
+        streams: dict[str, Path] = {"stdin": store.stdin(run_paths.run), "stdout": files.stdout} if work else {}
         try:
             ended = yield from launcher(
-                [str(environment.python), str(here.guest), str(path)],
+                [str(environment.python), str(run_paths.guest), str(path)],
                 variables=variables,
                 folder=work.folder if work else files.path,
                 log=files.log,
@@ -276,9 +280,9 @@ def measure(
             return Outcome(FAILED, reason, ended.seconds, ended.code, ended.peak_memory_mib)
         outcome = replace(outcome_of(ended, report, task, files.log), compilation_cached=cached)
         if outcome.status == FAILED and report.facts.error:
-            outcome = replace(outcome, reason=outcome.reason + advice.on_error(task, here, outcome))
-        if outcome.status == FAILED and report.facts.error_in_keras and here.pairs.get(task.backend):
-            outcome = replace(outcome, reason=f"{outcome.reason}; {here.pairs[task.backend]}")
+            outcome = replace(outcome, reason=outcome.reason + advice.on_error(task, run_paths, outcome))
+        if outcome.status == FAILED and report.facts.error_in_keras and run_paths.pairs.get(task.backend):
+            outcome = replace(outcome, reason=f"{outcome.reason}; {run_paths.pairs[task.backend]}")
         if compiled and outcome.status != OK:  # half of what is compiled would pass for all of it
             shutil.rmtree(compiled, ignore_errors=True)
         return outcome

@@ -97,56 +97,58 @@ def keras_json(task: CellTask) -> dict[str, Any]:
     }
 
 
-def spec(task: CellTask, here: RunPaths, script: WorkTerms | None = None) -> dict[str, Any]:
+def spec(task: CellTask, run_paths: RunPaths, script: WorkTerms | None = None) -> dict[str, Any]:
     """The guest's spec: the task and paths, with the home folder as `~`; `script` says where the program is."""
-    data = here.data.get(task.arrays)
-    weights = here.published_weights.get(task.example)
+    data = run_paths.data.get(task.arrays)
+    weights = run_paths.published_weights.get(task.example)
     return {
         **task.record,
         "schema": 1,
         "identity": task.identity,
-        "example": portable(here.examples[task.example]),
-        "device": here.devices[task.device].kind,
+        "example": portable(run_paths.examples[task.example]),
+        "device": run_paths.devices[task.device].kind,
         "data": {**vars(data), "folder": portable(data.folder), "hash_of": CHANNELS_LAST} if data else {},
-        "load": {"downloads": portable(as_keras.folder()), "files": _files(here)} if task.task == LOAD else None,
-        "parity": task.parity and {**task.parity, "captured": portable(here.run / CAPTURED)},
-        "script": None if script is None else _script(task, here, script),
+        "load": {"downloads": portable(as_keras.folder()), "files": _files(run_paths)} if task.task == LOAD else None,
+        "parity": task.parity and {**task.parity, "captured": portable(run_paths.run / CAPTURED)},
+        "script": None if script is None else _script(task, run_paths, script),
         "validation_samples": task.validation_samples if data and data.validation else 0,
-        "trained": portable(here.trained / f"{task.row_id}.npz") if here.trained and task.task == "train" else "",
+        "trained": portable(run_paths.trained / f"{task.row_id}.npz")
+        if run_paths.trained and task.task == "train"
+        else "",
         "published_weights": portable(weights) if weights and task.published_weights else "",
-        "twin": portable(here.twins[task.example, task.backend]) if task.kind == NATIVE else "",
-        "events": portable(store.cell_folder(here.run, task).events),
+        "twin": portable(run_paths.twins[task.example, task.backend]) if task.kind == NATIVE else "",
+        "events": portable(store.cell_folder(run_paths.run, task).events),
     }
 
 
-def secret_arguments(task: CellTask, here: RunPaths) -> dict[str, str]:
+def secret_arguments(task: CellTask, run_paths: RunPaths) -> dict[str, str]:
     """The variable with a script's true arguments; empty if its spec has them."""
     of_task = task.script or {}
-    true = (*here.arguments, *of_task.get("added", ()))
+    true = (*run_paths.arguments, *of_task.get("added", ()))
     return {} if tuple(of_task.get("arguments", ())) == true else {ARGUMENTS: json.dumps(list(true))}
 
 
-def _script(task: CellTask, here: RunPaths, work: WorkTerms) -> dict[str, Any]:
+def _script(task: CellTask, run_paths: RunPaths, work: WorkTerms) -> dict[str, Any]:
     """The script's options, path, packages, and the files that Keras's get_file finds."""
-    environment, of_task = here.environments[task.environment], task.script or {}
+    environment, of_task = run_paths.environments[task.environment], task.script or {}
     assert not isinstance(environment, str)
     return {
         **of_task,
         "file": portable(work.file),
         "folder": portable(work.root),
-        "cells": list(here.cells),
+        "cells": list(run_paths.cells),
         "pythons": declared.minors(of_task.get("requires_python", "")),
         "asked": list(of_task.get("packages", ())),
         "downloads": portable(as_keras.folder()),
         "packages": extra_packages.versions(environment),
         "packages_folder": portable(environment.packages) if environment.packages else "",
-        "frameworks": sorted(here.frameworks),
-        "files": _files(here),
+        "frameworks": sorted(run_paths.frameworks),
+        "files": _files(run_paths),
     }
 
 
-def _files(here: RunPaths) -> dict[str, list[str]]:
-    return {name: [portable(one.path) if one.path else "", one.remark] for name, one in here.keras_files.items()}
+def _files(run_paths: RunPaths) -> dict[str, list[str]]:
+    return {name: [portable(one.path) if one.path else "", one.remark] for name, one in run_paths.keras_files.items()}
 
 
 def environment_variables(

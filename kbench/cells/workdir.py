@@ -20,26 +20,26 @@ LEFT_OUT = (".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".ipy
 MOST_BYTES, MOST_FILES = 2 * 2**30, 100_000  # of a folder that is copied for each cell
 
 
-def places(task: CellTask, here: RunPaths) -> tuple[Path, str]:
+def places(task: CellTask, run_paths: RunPaths) -> tuple[Path, str]:
     """The folder of the program's files, and its working directory within that."""
     assert task.script is not None
-    root = scripts.root(here.examples[task.example], task.script["module"])
-    below = os.path.relpath(here.started_in, root)
+    root = scripts.root(run_paths.examples[task.example], task.script["module"])
+    below = os.path.relpath(run_paths.started_in, root)
     return root, "" if below.startswith(os.pardir) else below
 
 
 @contextlib.contextmanager
-def work(task: CellTask, here: RunPaths, files: CellFolder) -> Iterator[WorkTerms]:
+def work(task: CellTask, run_paths: RunPaths, files: CellFolder) -> Iterator[WorkTerms]:
     """The script's file and working directory; removes the copy of its folder afterwards, unless it is to be kept."""
-    original = here.examples[task.example]
+    original = run_paths.examples[task.example]
     assert task.script is not None
-    root, inside = places(task, here)
+    root, inside = places(task, run_paths)
     if task.script["workdir"] == "same":
         yield WorkTerms(original, root, root / inside)
         return
     copy = files.path / "files"
     shutil.rmtree(copy, ignore_errors=True)
-    ignored = _ignored(store.results_of(here.run))
+    ignored = _ignored(store.results_of(run_paths.run))
     shutil.copytree(root, copy, symlinks=True, ignore=ignored)
     _mend_links(root, copy)
     folder = copy / inside

@@ -18,7 +18,7 @@ from kbench.cluster.schedule import Schedule
 from kbench.datasets import REAL
 from kbench.errors import Refused
 from kbench.machine import devices
-from kbench.planning import plan
+from kbench.planning.plan import is_acceptable, make_plan
 from kbench.planning.request import Request
 from kbench.screen import output, terminal
 from kbench.screen.output import Output
@@ -63,12 +63,12 @@ def start(
         # Machines that chose for themselves might give the repeats of a row different data.
         request = replace(request, data_source=REAL)
     parent = measure.check_folder(request, results, name)
-    the_plan = plan.make(request, known_backends(), (), report=terminal.print_note)
+    plan = make_plan(request, known_backends(), (), report=terminal.print_note)
     record = ClusterRun(
         on=cluster.on,
-        request=orders.sent(request, the_plan.examples, cluster.threads),
+        request=orders.sent(request, plan.examples, cluster.threads),
         device=cluster.device,
-        blocks=orders.blocks(request, the_plan.examples),
+        blocks=orders.blocks(request, plan.examples),
         argv=tuple(argv),
         spread=cluster.spread,
         select=cluster.select,
@@ -167,7 +167,7 @@ def finish(run: Path, wanted: Output) -> int:
         blocks, command = f"{missing} block{'s' * (missing != 1)}", terminal.resume_command(run)
         print(f"Not measured: {blocks}; continue with `{command}`.", file=sys.stderr)
     named = record.request["named_backends"], record.request["named_examples"]
-    return int(bool(missing) or not all(plan.acceptable(*named, one.measured) for one in there))
+    return int(bool(missing) or not all(is_acceptable(*named, one.measured) for one in there))
 
 
 def _print_tables(run: Path, kinds: Mapping[str, Explained], rows: Rows, wanted: Output) -> None:

@@ -190,9 +190,9 @@ def _example(example: Example) -> list[str]:
     full = example.profiles["full"]
     return [
         example.name,
-        workloads.of(example.task).does,
+        workloads.workload_for(example.task).does,
         "made by the example" if example.own_data else datasets.title(example.data).partition(":")[0],
         "" if example.parameters is None else f"{example.parameters:,}",
-        f"{full.samples:,} x {full.epochs} {workloads.of(example.task).units}",
+        f"{full.samples:,} x {full.epochs} {workloads.workload_for(example.task).units}",
         example.title,
     ]

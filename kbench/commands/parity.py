@@ -39,8 +39,8 @@ def _run(options: Options) -> int:
     wanted = choices.output(options)
     if options["dry_run"]:
         measure.check_folder(request, options["results"], options["name"])
-        the_plan = check_parity.planned(request, form)
-        terminal.print_plan(the_plan, prepare.to_make(the_plan), EXTENT, wanted.beside)
+        plan = check_parity.planned(request, form)
+        terminal.print_plan(plan, prepare.to_make(plan), EXTENT, wanted.beside)
         return 0
     name, command = options["name"], choices.command_line(options)
     screen = Screen(plan=wanted.beside, extent=EXTENT)

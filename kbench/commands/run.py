@@ -33,8 +33,8 @@ def _run(options: Options) -> int:
     results, name = options["results"], options["name"]
     if options["dry_run"]:
         measure.check_folder(request, results, name)
-        the_plan = measure.planned(request, Screen())
-        terminal.print_plan(the_plan, prepare.to_make(the_plan))
+        plan = measure.planned(request, Screen())
+        terminal.print_plan(plan, prepare.to_make(plan))
         return 0
     start = partial(
         measure.measure,

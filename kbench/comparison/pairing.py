@@ -200,7 +200,7 @@ def _unlike(mine: Measured, first: ComparedRun, theirs: Measured, other: Compare
         for name, words in (("samples", "samples"), ("batch_size", "samples a step"))
         if getattr(theirs.cell, name) != getattr(mine.cell, name)
     ]
-    return [*counts, *map(sentence, fingerprints.unlike(like, own))]
+    return [*counts, *map(sentence, fingerprints.list_differences(like, own))]
 
 
 def _accuracy(one: Summary, two: Summary) -> str:

@@ -52,7 +52,7 @@ class PublishedAccuracy:
         return f"published: {low:.4f}" + (f" to {high:.4f}, median {self.value:.4f}" if high > low else "")
 
 
-def beside(
+def match_published(
     rows: Iterable[Summary], measured: Sequence[Measured], figures: Sequence[PublishedFigure]
 ) -> list[PublishedAccuracy]:
     """For each example with such figures, its rows that trained on as many real samples as was published.

@@ -133,7 +133,7 @@ def _of_example(example: str, task: str, sides: Sequence[SweepRun]) -> list[Line
 
 
 def _along(axis: Axis, example: str, timed: Sequence[Summary], differing: tuple[str, ...]) -> Lines | None:
-    found = axes.beside(timed, _point, [axis.name])
+    found = axes.group_by_point(timed, _point, [axis.name])
     drawn = [
         Line(key, tuple(sorted((LinePoint(_value(row, axis) or 0, row) for row in rows), key=lambda one: one.at)))
         for key, rows in found.items()

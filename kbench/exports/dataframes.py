@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from kbench import paths, store
-from kbench.analysis.rows import Analysis, again, summarised
+from kbench.analysis.rows import Analysis, command_to_repeat, summarised
 from kbench.analysis.times import machine_stability
 from kbench.exports import findings
 from kbench.machine.provenance import describe
@@ -47,7 +47,7 @@ class RunData:
     def _repr_html_(self) -> str:
         """What a notebook shows: the answer, warnings, the tables, and the plots if there are any."""
         run = store.read(self.folder)
-        rows, command = summarised(run), again(run, str(self.folder))
+        rows, command = summarised(run), command_to_repeat(run, str(self.folder))
         parts = [f"<h4>{escape(self.name)}</h4>"]
         parts += [f"<p>{escape(text)}</p>" for text in (headline(rows, command), describe(run.provenance)) if text]
         for remark in machine_stability.remarks(run.measured, run.provenance):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from kbench import axes
-from kbench.analysis.rows import Analysis, again, tuned
+from kbench.analysis.rows import Analysis, command_to_repeat, tuned
 from kbench.causes.explained import Explained
 from kbench.comparison import published, published_accuracy
 from kbench.comparison.published_accuracy import PublishedAccuracy
@@ -103,9 +103,9 @@ def of_report(analysis: Explained) -> Run:
         remarks=analysis.remarks,
         failures=[one for one in results.measured if one.outcome.status in (FAILED, TIMEOUT)],
         published=published.beside_figures(summaries, figures),
-        accuracies=published_accuracy.beside(summaries, results.measured, figures),
+        accuracies=published_accuracy.match_published(summaries, results.measured, figures),
         addresses=published.addresses(),
-        again=again(results),
+        repeat_command=command_to_repeat(results),
         tuned=tuned(results),
         further=analysis.tables,
         suite=suite,

@@ -66,7 +66,7 @@ class Plan:
         return [builds[names] for names in needed]
 
 
-def make(
+def make_plan(
     request: Request,
     known: Mapping[str, Backend],
     gpus: Sequence[Device],
@@ -81,7 +81,7 @@ def make(
     on = tuple(dict.fromkeys(devices.choose(str(one), gpus) for one in request.on(axes.DEVICE)))
     chosen = tuple(_backend(name, known, on, report) for name in request.backends)
     _check_different(request.backends)
-    loaded = tuple(loader(request)(paths.with_home(path)) for path in request.examples)
+    loaded = tuple(example_loader(request)(paths.with_home(path)) for path in request.examples)
     if request.augment and not any(example.augmentation for example in loaded):
         raise UserError("--augment: none of the chosen examples says how its images are augmented.")
     if request.seed_of(request.repeats) > LAST_SEED:
@@ -104,7 +104,7 @@ def make(
         repeats = {one.row_id: rows.repeats(one, request) for one, _ in found}
         for repeat in sorted(set[int]().union(*repeats.values())):
             now = [one for one in found if repeat in repeats[one[0].row_id]]
-            for together in axes.beside(now, lambda one: one[0].key, axes.ranked()).values():
+            for together in axes.group_by_point(now, lambda one: one[0].key, axes.ranked()).values():
                 for one, verdict in _rotated(together, chosen, repeat - 1):
                     made = replace(one, repeat=repeat, seed=request.seed_of(repeat))
                     tasks.append(made)
@@ -115,7 +115,7 @@ def make(
     return Plan(request, on, tuple(tasks), impossible, chosen, loaded, frameworks)
 
 
-def loader(request: Request) -> Callable[[Path], Example]:
+def example_loader(request: Request) -> Callable[[Path], Example]:
     """Reads a file of the request: an example or, of `script`, a program."""
     return partial(scripts.load, module=request.script.module) if request.script else examples.load
 
@@ -139,7 +139,7 @@ def _check_different(names: Sequence[str]) -> None:
             raise UserError(f"{other} and {name} are the same: leave one out.")
 
 
-def acceptable(
+def is_acceptable(
     named_backends: Collection[str], named_examples: Collection[str], measured: Iterable[Measured]
 ) -> bool:
     """Whether a run counts as ok: each cell is ok, or cannot be measured here and was not named by the user.

@@ -155,7 +155,7 @@ def place_labels(rows: Sequence[Summary]) -> Callable[[Summary], str]:
 def same_learning(rows: Iterable[Summary]) -> list[Summary]:
     """Without the rows that do the same work as an earlier one of their backend: they learn the same."""
     along = [axis.name for axis in axes.numbers() if axis.same_work]
-    return [group[0] for group in axes.beside(rows, lambda row: row.key, along).values()]
+    return [group[0] for group in axes.group_by_point(rows, lambda row: row.key, along).values()]
 
 
 def _shown(row: Summary, named: Iterable[Axis]) -> list[str]:

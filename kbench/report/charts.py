@@ -188,7 +188,7 @@ def _phases(
 
 def _parts(one: Measured) -> dict[str, float]:
     """A cell's seconds by phase, in order; they add up to its guest's time."""
-    work = workloads.of(one.facts.task)
+    work = workloads.workload_for(one.facts.task)
     parts = {name: one.phases[phase] for phase, name in _PHASES.items() if phase in one.phases}
     first = one.phases.get("first_epoch", 0.0) - one.phases.get("first_step", 0.0)
     parts[f"rest of {work.first}" if "first step" in parts else work.first] = max(0.0, first)

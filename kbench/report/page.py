@@ -149,7 +149,7 @@ def _run(
     groups = by_example(run.summaries)
     printed = {one.example: one for one in run.accuracies}
     # Each with footnotes of its own: a reader may go to a section by a link.
-    contents = map(_answer_first, remarks_once(table(rows, again=run.again) for rows in groups))
+    contents = map(_answer_first, remarks_once(table(rows, repeat_command=run.repeat_command) for rows in groups))
     examples = [
         {
             **_drawn(
@@ -174,7 +174,7 @@ def _run(
         "created": run.created[:16].replace("T", " "),
         "machine": run.machine,
         "command": run.command,
-        "headline": headline(run.summaries, run.again) if run.summaries else "Nothing was measured.",
+        "headline": headline(run.summaries, run.repeat_command) if run.summaries else "Nothing was measured.",
         "learnt": learnt,
         "unlike": unlike,
         "overall": overall.sentences(run.summaries),

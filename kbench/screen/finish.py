@@ -10,8 +10,8 @@ from kbench import store
 from kbench.analysis.rows import open_rows
 from kbench.causes.explained import Explained
 from kbench.errors import Interrupted, Refused, Stopped, UserError
-from kbench.planning import plan
 from kbench.planning import request as requests
+from kbench.planning.plan import is_acceptable
 from kbench.screen import output, terminal
 from kbench.screen.listener import Screen
 from kbench.screen.output import Output
@@ -24,7 +24,7 @@ def measure_and_finish(measure: Callable[[OnEvent], RunResults], screen: Screen,
     """Have `measure` measure a run, and finish it; returns the exit status. Raises UserError."""
     with interrupts.ended_as_interrupted():
         try:
-            there = measure(screen)
+            results = measure(screen)
         except Interrupted as interrupted:
             with contextlib.suppress(OSError):  # the terminal may be gone
                 finish(store.read(interrupted.run), wanted)
@@ -32,7 +32,7 @@ def measure_and_finish(measure: Callable[[OnEvent], RunResults], screen: Screen,
             return interrupts.INTERRUPTED_STATUS
         except Stopped as stopped:
             raise how_to_go_on(stopped) from stopped
-        return finish(there, wanted, screen.nothing)
+        return finish(results, wanted, screen.nothing)
 
 
 def how_to_go_on(stopped: Stopped) -> UserError:
@@ -41,27 +41,27 @@ def how_to_go_on(stopped: Stopped) -> UserError:
     return UserError(f"{str(stopped).rstrip('.')}; once that is fixed, continue with `{command}`.")
 
 
-def finish(there: RunResults, wanted: Output, instead: str = "") -> int:
+def finish(results: RunResults, wanted: Output, instead: str = "") -> int:
     """Print and write the tables, and how to continue, or a sentence `instead`; returns the exit status."""
-    precision, analysis = there.request.get("precision"), Explained(there)
+    precision, analysis = results.request.get("precision"), Explained(results)
     try:
         output.print_rows(analysis, wanted)  # first: to draw takes seconds
         sys.stdout.flush()
     finally:  # whoever reads that may have gone
         write(analysis, wanted.plots)
-    output.print_written(there, wanted)
+    output.print_written(results, wanted)
     if instead:
         terminal.print_sentence(instead, wanted.beside)
     elif precision:  # else nothing is repeated, and what could not be compared says so and why
-        terminal.print_open(there, open_rows(analysis.rows, precision), precision, wanted.beside)
-    terminal.print_how_to_resume(there, wanted.beside)
-    return status(there)
+        terminal.print_open(results, open_rows(analysis.rows, precision), precision, wanted.beside)
+    terminal.print_how_to_resume(results, wanted.beside)
+    return status(results)
 
 
-def status(there: RunResults) -> int:
+def status(results: RunResults) -> int:
     """The exit status: 0 where all that was asked for is ok."""
-    asked = requests.read(there.request, there.folder)
-    return 0 if plan.acceptable(asked.named_backends, asked.named_examples, there.measured) else 1
+    asked = requests.read(results.request, results.folder)
+    return 0 if is_acceptable(asked.named_backends, asked.named_examples, results.measured) else 1
 
 
 def write(analysis: Explained, plots: bool) -> None:

@@ -199,7 +199,7 @@ def _done_of(task: CellTask, progress: EpochProgress) -> str:
 
 
 def _unit(task: CellTask, count: int = 1) -> str:
-    work = workloads.of(task.task)
+    work = workloads.workload_for(task.task)
     return work.unit if count == 1 else work.units
 
 
@@ -210,7 +210,7 @@ def _number(progress: EpochProgress) -> int:
 
 def _unit_of(task: CellTask, progress: EpochProgress) -> str:
     """What is counted: of a program, what its line does."""
-    return _unit(task) if not progress.site or is_fit(progress.site) else workloads.of("", CALL).unit
+    return _unit(task) if not progress.site or is_fit(progress.site) else workloads.workload_for("", CALL).unit
 
 
 def _came_to(progress: EpochProgress, unit: str) -> str:

@@ -15,7 +15,7 @@ from typing import TextIO
 from tqdm import tqdm
 
 from kbench import axes, store
-from kbench.analysis.rows import again, open_rows
+from kbench.analysis.rows import command_to_repeat, open_rows
 from kbench.analysis.times import settling
 from kbench.axes import Axis, Point
 from kbench.cli import arguments
@@ -230,7 +230,9 @@ def _may_end_ok(one: Measured) -> bool:
 def repeat_command(run: store.RunResults, rows: Sequence[Summary]) -> str:
     """The command that measures again what is undecided; empty where there is none, or it would settle nothing."""
     found = open_rows(rows, PRECISION)
-    return again(run, str(_short(run.folder))) if settling.seconds(run, found, PRECISION) < math.inf else ""
+    return (
+        command_to_repeat(run, str(_short(run.folder))) if settling.seconds(run, found, PRECISION) < math.inf else ""
+    )
 
 
 def resume_command(run: Path, *options: str) -> str:

@@ -10,8 +10,7 @@ from kbench import store
 from kbench.errors import Interrupted
 from kbench.machine import devices
 from kbench.parity import agreement, reading
-from kbench.planning import plan
-from kbench.planning.plan import Plan
+from kbench.planning.plan import Plan, make_plan
 from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
 from kbench.selection.known import known_backends
@@ -37,16 +36,16 @@ def check_parity(
     """Compute it as a new run below `folder`; `form` is that of recurrent layers. Raises what `measure` does."""
     parent = measure.check_folder(request, folder, name)
     gpus = devices.gpus()
-    the_plan = planned(request, form, gpus)
-    missing = prepare.to_make(the_plan)
-    on_event(events.Planned(the_plan, tuple(missing)))
+    plan = planned(request, form, gpus)
+    missing = prepare.to_make(plan)
+    on_event(events.Planned(plan, tuple(missing)))
     with prepare.reserved():
-        the_plan, here = measure.new_run(
-            the_plan, parent, missing, on_event, name=name, command=command, gpus=gpus, kind=reading.KIND, form=form
+        plan, here = measure.new_run(
+            plan, parent, missing, on_event, name=name, command=command, gpus=gpus, kind=reading.KIND, form=form
         )
         with store.filling(here.run), interrupts.ended_as_interrupted():
             try:
-                measure.run_cells(the_plan, here, on_event)
+                measure.run_cells(plan, here, on_event)
             except KeyboardInterrupt:
                 raise Interrupted(here.run) from None
     return store.read(here.run)
@@ -70,9 +69,9 @@ def _in_form(backend: Backend, form: str) -> Backend:
 def _plan(request: Request, known: Mapping[str, Backend], gpus: Sequence[Device]) -> Plan:
     """A cell for each example and backend; without training if the backend cannot train."""
     if request.script:
-        made = plan.make(request, known, gpus)
+        made = make_plan(request, known, gpus)
         return replace(made, tasks=tuple(map(_small, made.tasks)))
-    full, forward = plan.make(request, known, gpus), plan.make(request, known, gpus, task="infer")
+    full, forward = make_plan(request, known, gpus), make_plan(request, known, gpus, task="infer")
     pairs = zip(full.tasks, forward.tasks, strict=True)
     tasks = [other if one.id in full.impossible else one for one, other in pairs]
     neither = {cell: verdict for cell, verdict in forward.impossible.items() if cell in full.impossible}

@@ -23,30 +23,30 @@ AUTO: Final = "auto"
 Key = tuple[str, str]  # CellTask.arrays
 
 
-def chosen(the_plan: Plan) -> Plan:
+def chosen(plan: Plan) -> Plan:
     """The plan with the origin of each published dataset. Downloads nothing; asks addresses for seconds at most.
 
     Where a suite asks for real data and for synthetic ones, and there are no real ones, those rows are left out; but
     not where they were there when the run began.
     """
-    tasks, examples = _published(the_plan), {example.name: example for example in the_plan.examples}
+    tasks, examples = _published(plan), {example.name: example for example in plan.examples}
     addresses.forget()
 
     def choose(name: str) -> Origin:
-        source = _source(the_plan, name)
+        source = _source(plan, name)
         if source == SYNTHETIC:
             return Origin(SYNTHETIC)
         forms = {(task.input, task.image_data_format) for task in tasks[name]}
         found = datasets.origin(
-            examples[tasks[name][0].example].data, forms, _needed(tasks[name]), the_plan.request.data_folder
+            examples[tasks[name][0].example].data, forms, _needed(tasks[name]), plan.request.data_folder
         )
         return replace(found, source=SYNTHETIC) if found.missing and source == AUTO else found
 
     with ThreadPoolExecutor() as pool:  # or each address that does not answer would take its time after the other
         found = dict(zip(tasks, pool.map(choose, tasks), strict=True))
-    missing = [name for name, one in found.items() if one.missing and name not in the_plan.request.data_sources]
+    missing = [name for name, one in found.items() if one.missing and name not in plan.request.data_sources]
     absent = {task.id for name in missing for task in tasks[name] if _both(task)}
-    return replace(the_plan, tasks=tuple(task for task in the_plan.tasks if task.id not in absent), data=found)
+    return replace(plan, tasks=tuple(task for task in plan.tasks if task.id not in absent), data=found)
 
 
 def _both(task: CellTask) -> bool:
@@ -54,53 +54,53 @@ def _both(task: CellTask) -> bool:
     return axes.DATA in task.varied
 
 
-def prepared(the_plan: Plan, own: Mapping[str, Path], on_event: OnEvent) -> tuple[Plan, dict[Key, Data]]:
+def prepared(plan: Plan, own: Mapping[str, Path], on_event: OnEvent) -> tuple[Plan, dict[Key, Data]]:
     """The plan with what was chosen, and the arrays; `own` are files of load_data, by example. Raises UserError."""
-    the_plan = the_plan if the_plan.data else chosen(the_plan)
-    examples = {example.name: example for example in the_plan.examples}
-    tasks = {task.arrays: task for task in _with_arrays(the_plan)}
+    plan = plan if plan.data else chosen(plan)
+    examples = {example.name: example for example in plan.examples}
+    tasks = {task.arrays: task for task in _with_arrays(plan)}
     data: dict[Key, Data] = {}
     failed: dict[str, MissingFiles] = {}
     for key, task in tasks.items():
         try:
-            data[key] = _arrays(the_plan, task, examples[task.example], own.get(task.example))
+            data[key] = _arrays(plan, task, examples[task.example], own.get(task.example))
         except MissingFiles as error:
-            failed[the_plan.dataset(task)] = error
-    refused = [found for name, found in failed.items() if _source(the_plan, name) != AUTO]
+            failed[plan.dataset(task)] = error
+    refused = [found for name, found in failed.items() if _source(plan, name) != AUTO]
     if refused:
         raise MissingFiles([one for found in refused for one in found.missing], refused[0].folder)
-    origins = {**the_plan.data}
+    origins = {**plan.data}
     for name, found in failed.items():
         origins[name] = Origin(SYNTHETIC, missing=found.missing)
         on_event(SessionNote(f"{name}: synthetic data instead of real ones, because {found}."))
-    used = {the_plan.dataset(task) for task in the_plan.tasks}
+    used = {plan.dataset(task) for task in plan.tasks}
     sources = {name: one.source for name, one in origins.items() if name in used}
-    request = replace(the_plan.request, data_sources=sources)
-    the_plan = replace(the_plan, data=origins, request=request)
+    request = replace(plan.request, data_sources=sources)
+    plan = replace(plan, data=origins, request=request)
     for key, task in tasks.items():
-        if the_plan.dataset(task) in failed:
-            data[key] = _arrays(the_plan, task, examples[task.example], None)
-    return the_plan, data
+        if plan.dataset(task) in failed:
+            data[key] = _arrays(plan, task, examples[task.example], None)
+    return plan, data
 
 
-def _source(the_plan: Plan, name: str) -> str:
+def _source(plan: Plan, name: str) -> str:
     """What was asked for, or chosen when the run began, of a dataset of the plan."""
-    request, (_, _, by_suite) = the_plan.request, name.partition(OF_SUITE)
+    request, (_, _, by_suite) = plan.request, name.partition(OF_SUITE)
     wanted = by_suite or request.data_source
     return request.data_sources.get(name, wanted)
 
 
-def _with_arrays(the_plan: Plan) -> list[CellTask]:
-    return [task for task in the_plan.to_measure() if task.script is None]
+def _with_arrays(plan: Plan) -> list[CellTask]:
+    return [task for task in plan.to_measure() if task.script is None]
 
 
-def _published(the_plan: Plan) -> dict[str, list[CellTask]]:
+def _published(plan: Plan) -> dict[str, list[CellTask]]:
     """The tasks of each published dataset."""
-    names = {example.name: example.data for example in the_plan.examples}
+    names = {example.name: example.data for example in plan.examples}
     found: dict[str, list[CellTask]] = {}
-    for task in _with_arrays(the_plan):
+    for task in _with_arrays(plan):
         if datasets.is_published(names[task.example]):
-            found.setdefault(the_plan.dataset(task), []).append(task)
+            found.setdefault(plan.dataset(task), []).append(task)
     return found
 
 
@@ -108,17 +108,17 @@ def _needed(tasks: list[CellTask]) -> Needed:
     return max(task.samples for task in tasks), max(task.validation_samples for task in tasks)
 
 
-def _arrays(the_plan: Plan, task: CellTask, example: Example, own: Path | None) -> Data:
-    origin = the_plan.data.get(the_plan.dataset(task))
+def _arrays(plan: Plan, task: CellTask, example: Example, own: Path | None) -> Data:
+    origin = plan.data.get(plan.dataset(task))
     try:
         data = datasets.prepare(
             str(own or example.data),
             input=example.input,
             image_data_format=task.image_data_format,
             source=origin.source if origin else REAL,
-            mirror=the_plan.request.data_folder,
+            mirror=plan.request.data_folder,
             samples=task.samples,
-            needed=_needed(_published(the_plan)[the_plan.dataset(task)]) if origin else None,
+            needed=_needed(_published(plan)[plan.dataset(task)]) if origin else None,
             progress=sys.stderr.isatty(),
         )
     except UserError as error:

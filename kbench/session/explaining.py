@@ -27,22 +27,22 @@ TRACE = "trace.json.gz"  # as kbench_guest.drivers.tracing names it
 
 
 def explain(
-    the_plan: Plan,
-    here: RunPaths,
+    plan: Plan,
+    run_paths: RunPaths,
     measured: Sequence[Measured],
     run_cells: Callable[[Plan, RunPaths], object],
     on_event: OnEvent,
 ) -> None:
     """Measure variants of the cells that ended ok, each as a run in the run's folder. Raises as that does."""
-    script = the_plan.request.script
+    script = plan.request.script
     assert script is not None
-    first = _first(the_plan, measured)
+    first = _first(plan, measured)
     if not first:
         return
-    with os_errors_as_user_errors("make", here.run / store.EXPLAIN):
-        (here.run / store.EXPLAIN).mkdir(exist_ok=True)
+    with os_errors_as_user_errors("make", run_paths.run / store.EXPLAIN):
+        (run_paths.run / store.EXPLAIN).mkdir(exist_ok=True)
     on_event(Explaining("Explaining: which packages importing Keras takes time for."))
-    import_times.write(first, here)
+    import_times.write(first, run_paths)
     called = [name for one in measured for name in one.facts.sites]
     fits = any(name.startswith("fit") for name in called)
     if not fits:
@@ -61,20 +61,22 @@ def explain(
             replace(task, script={**(task.script or {}), **changes}, timeout=min(task.timeout, limit))
             for task in first
         )
-        request = replace(the_plan.request, script=changed, repeats=1, precision=None, budget=None, extra_repeats={})
-        part = replace(the_plan, request=request, tasks=tasks)
-        run_cells(part, replace(here, run=_made(part, here, changed.variant, {})))
+        request = replace(plan.request, script=changed, repeats=1, precision=None, budget=None, extra_repeats={})
+        part = replace(plan, request=request, tasks=tasks)
+        run_cells(part, replace(run_paths, run=_made(part, run_paths, changed.variant, {})))
     if all(name.startswith("call,") for name in called):  # a loop of its own
         return
     on_event(Explaining("Explaining: results on the first batches."))
     tasks = tuple(replace(task, parity={"steps": tuple(agreement.STEPS)}) for task in first)
-    part = replace(the_plan, tasks=tasks)
-    run_cells(part, replace(here, run=_made(part, here, reading.KIND, {"kind": reading.KIND, "form": "default"})))
+    part = replace(plan, tasks=tasks)
+    run_cells(
+        part, replace(run_paths, run=_made(part, run_paths, reading.KIND, {"kind": reading.KIND, "form": "default"}))
+    )
 
 
 def look_inside(
-    the_plan: Plan,
-    here: RunPaths,
+    plan: Plan,
+    run_paths: RunPaths,
     measured: Sequence[Measured],
     run_cells: Callable[[Plan, RunPaths], object],
     on_event: OnEvent,
@@ -83,41 +85,41 @@ def look_inside(
     trace: bool,
 ) -> None:
     """Time the parts of a training step of each cell that ended ok, or trace some of its steps, or both."""
-    trained = [task for task in _first(the_plan, measured) if task.task in ("train", SCRIPT) and task.kind != NATIVE]
+    trained = [task for task in _first(plan, measured) if task.task in ("train", SCRIPT) and task.kind != NATIVE]
     if not trained:
         on_event(Explaining("No step to explain: no cell that trains a Keras model ended ok."))
         return
     called = {name for one in measured for name in one.facts.sites}
-    if the_plan.request.script and not any(name.startswith("fit") for name in called):
+    if plan.request.script and not any(name.startswith("fit") for name in called):
         on_event(Explaining("No training step to explain: the program does not call fit."))
         return
     what = tuple(name for name, wanted in (("layers", layers), ("trace", trace)) if wanted)
     on_event(Explaining(f"Explaining: {' and '.join(_TOLD[one] for one in what)}."))
     tasks = tuple(replace(task, inside={"what": what}, epochs=0, validation_samples=0) for task in trained)
-    part = replace(the_plan, tasks=tasks)
-    folder = _made(part, here, INSIDE, {"kind": INSIDE})
-    run_cells(part, replace(here, run=folder))
+    part = replace(plan, tasks=tasks)
+    folder = _made(part, run_paths, INSIDE, {"kind": INSIDE})
+    run_cells(part, replace(run_paths, run=folder))
     for task in tasks if trace else ():  # beside what it explains
         made = store.cell_folder(folder, task).path / TRACE
         if made.is_file():
             with os_errors_as_user_errors("move", made):
-                made.replace(store.cell_folder(here.run, task).path / TRACE)
+                made.replace(store.cell_folder(run_paths.run, task).path / TRACE)
 
 
-def _first(the_plan: Plan, measured: Sequence[Measured]) -> list[CellTask]:
+def _first(plan: Plan, measured: Sequence[Measured]) -> list[CellTask]:
     """The cells that ended ok, one of each row."""
     ended = {one.cell.id for one in measured if one.outcome.status == OK}
-    return [task for task in the_plan.to_measure() if task.repeat == 1 and task.id in ended]
+    return [task for task in plan.to_measure() if task.repeat == 1 and task.id in ended]
 
 
-def _made(part: Plan, here: RunPaths, name: str, more: dict[str, object]) -> Path:
+def _made(part: Plan, run_paths: RunPaths, name: str, more: dict[str, object]) -> Path:
     """Create the folder of such a run. Raises UserError."""
-    of_run = store.read_record(here.run).provenance
-    planned = record.of_plan(part, here, **more)
-    with os_errors_as_user_errors("make", here.run / store.EXPLAIN):
-        (here.run / store.EXPLAIN).mkdir(exist_ok=True)
-    made = store.create(here.run / store.EXPLAIN, provenance=of_run, name=name, **planned)
-    if (given := store.stdin(here.run)).exists():
+    of_run = store.read_record(run_paths.run).provenance
+    planned = record.of_plan(part, run_paths, **more)
+    with os_errors_as_user_errors("make", run_paths.run / store.EXPLAIN):
+        (run_paths.run / store.EXPLAIN).mkdir(exist_ok=True)
+    made = store.create(run_paths.run / store.EXPLAIN, provenance=of_run, name=name, **planned)
+    if (given := store.stdin(run_paths.run)).exists():
         with os_errors_as_user_errors("read", given):  # a program may have put something else there
             content = read_bytes(given, prepare.MOST_INPUT)
         store.keep_stdin(made, io.BytesIO(content))

@@ -18,20 +18,20 @@ LONG_START = 6.0
 _OF_START = ("import", "data", "build", "first_step")
 
 
-def of_rows(the_plan: Plan, run: Path, tasks: Sequence[CellTask], again: bool = False) -> list[CellTask]:
+def of_rows(plan: Plan, run: Path, tasks: Sequence[CellTask], again: bool = False) -> list[CellTask]:
     """The short processes to start beside each other, now that these whole ones of a ranking have ended.
 
     None where there is nothing to compare, or where cells do not take turns. again: more of them, of rows that have
     some.
     """
-    request, first = the_plan.request, tasks[0]
+    request, first = plan.request, tasks[0]
     if not wanted(request) or first.script is not None or first.parity is not None or first.inside is not None:
         return []
     ok = [task for task in tasks if not task.timing and store.outcome(run, task).status == OK]
     if len(ok) < 2 or any(task.device != "cpu" for task in ok) or (first.repeat > 1 and not again):
         return []
     places = [place for task in ok for place in request.short.get(task.row_id, ())]
-    repeats = [*(repeat for repeat, _ in places), *(one.repeat for one in the_plan.tasks if one.key in keys_of(ok))]
+    repeats = [*(repeat for repeat, _ in places), *(one.repeat for one in plan.tasks if one.key in keys_of(ok))]
     repeat = 1 + max(repeats)
     found = [
         replace(task, repeat=repeat, timing=number)
@@ -42,13 +42,13 @@ def of_rows(the_plan: Plan, run: Path, tasks: Sequence[CellTask], again: bool = 
     return sorted(found, key=lambda task: task.timing)
 
 
-def without(the_plan: Plan) -> list[list[CellTask]]:
+def without(plan: Plan) -> list[list[CellTask]]:
     """The whole processes of each ranking that has no short ones yet."""
     groups: dict[Point, list[CellTask]] = {}
-    for task in the_plan.to_measure():
+    for task in plan.to_measure():
         if task.repeat == 1 and not task.timing:
             groups.setdefault(task.key.ranking, []).append(task)
-    short = the_plan.request.short
+    short = plan.request.short
     return [group for group in groups.values() if not any(task.row_id in short for task in group)]
 
 
@@ -61,12 +61,12 @@ def wanted(request: Request) -> bool:
     return bool(request.precision and request.budget and request.processes > 1 and request.interleave == "on")
 
 
-def added(the_plan: Plan, tasks: Sequence[CellTask]) -> Plan:
+def added(plan: Plan, tasks: Sequence[CellTask]) -> Plan:
     """The plan with these short processes, which `resume` finds in the request."""
-    short = dict(the_plan.request.short)
+    short = dict(plan.request.short)
     for task in tasks:
         short[task.row_id] = (*short.get(task.row_id, ()), task.place)
-    return replace(the_plan, request=replace(the_plan.request, short=short), tasks=(*the_plan.tasks, *tasks))
+    return replace(plan, request=replace(plan.request, short=short), tasks=(*plan.tasks, *tasks))
 
 
 def _count(request: Request, run: Path, task: CellTask, together: int) -> int:

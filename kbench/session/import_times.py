@@ -30,16 +30,16 @@ except ImportError:
 """
 
 
-def write(tasks: Iterable[CellTask], here: RunPaths) -> None:
+def write(tasks: Iterable[CellTask], run_paths: RunPaths) -> None:
     """Measure them for the backends of these cells, and keep them in the run. Raises UserError."""
     found = {}
     for task in tasks:
-        environment = here.environments[task.environment]
+        environment = run_paths.environments[task.environment]
         if task.backend not in found and isinstance(environment, Environment):
             found[task.backend] = _by_package(environment, task)
     known = {name: packages for name, packages in found.items() if packages}
-    with os_errors_as_user_errors("write", store.import_times(here.run)):
-        replace(store.import_times(here.run), json.dumps(known, indent=1, sort_keys=True) + "\n")
+    with os_errors_as_user_errors("write", store.import_times(run_paths.run)):
+        replace(store.import_times(run_paths.run), json.dumps(known, indent=1, sort_keys=True) + "\n")
 
 
 def _by_package(environment: Environment, task: CellTask) -> dict[str, float]:

@@ -17,9 +17,9 @@ from kbench.values import base
 MOST_ROWS = 1000  # of the user's own that are kept, the newest
 
 
-def priors(the_plan: Plan) -> Priors:
+def priors(plan: Plan) -> Priors:
     """The priors of a run's backends, as far as kbench knows now."""
-    names = {"", *(base(one.name) for one in the_plan.backends)}
+    names = {"", *(base(one.name) for one in plan.backends)}
     return {name: one for name, one in spreads.fit([*spreads.read(), *_own()]).items() if name[0] in names}
 
 

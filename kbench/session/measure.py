@@ -20,8 +20,7 @@ from kbench.cells.runner import Listener
 from kbench.cells.spec import RunPaths
 from kbench.errors import Interrupted, Stopped, UserError
 from kbench.machine import devices
-from kbench.planning import plan
-from kbench.planning.plan import Plan
+from kbench.planning.plan import Plan, make_plan
 from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
 from kbench.selection import scripts
@@ -52,21 +51,21 @@ def measure(
     """
     parent = check_folder(request, folder, name)
     gpus = devices.gpus()
-    the_plan = planned(request, on_event, gpus)
+    plan = planned(request, on_event, gpus)
     if only is not None:
-        the_plan = replace(the_plan, tasks=tuple(filter(only, the_plan.tasks)))
-    missing = prepare.to_make(the_plan)
-    on_event(events.Planned(the_plan, tuple(missing)))
+        plan = replace(plan, tasks=tuple(filter(only, plan.tasks)))
+    missing = prepare.to_make(plan)
+    on_event(events.Planned(plan, tuple(missing)))
     with prepare.reserved():
-        the_plan, here = new_run(the_plan, parent, missing, on_event, name=name, command=command, gpus=gpus)
-        with store.filling(here.run):
-            return measure_cells(the_plan, the_plan, here, gpus, on_event, explain, trace)
+        plan, run_paths = new_run(plan, parent, missing, on_event, name=name, command=command, gpus=gpus)
+        with store.filling(run_paths.run):
+            return measure_cells(plan, plan, run_paths, gpus, on_event, explain, trace)
 
 
 def planned(request: Request, on_event: OnEvent = ignore, gpus: Sequence[Device] | None = None) -> Plan:
     """What `measure` would do. Raises UserError."""
     gpus = devices.gpus() if gpus is None else gpus
-    return data.chosen(plan.make(request, known_backends(), gpus, report=notes(on_event)))
+    return data.chosen(make_plan(request, known_backends(), gpus, report=notes(on_event)))
 
 
 def check_folder(request: Request, folder: Path, name: str | None = None) -> Path:
@@ -85,7 +84,7 @@ def check_folder(request: Request, folder: Path, name: str | None = None) -> Pat
 
 
 def new_run(
-    the_plan: Plan,
+    plan: Plan,
     parent: Path,
     missing: Sequence[str],
     on_event: OnEvent,
@@ -96,26 +95,26 @@ def new_run(
     **more: object,
 ) -> tuple[Plan, RunPaths]:
     """Make data, the `missing` environments and the run's folder; `more` is kept with the plan. Raises UserError."""
-    the_plan, here = prepare.arrays(the_plan, on_event)
+    plan, run_paths = prepare.arrays(plan, on_event)
     # Before the run's folder is created: a wrong --python is an error here.
-    here = replace(here, environments=prepare.make_environments(the_plan, missing, on_event))
-    machine = record.machine(the_plan, here, gpus, command)
-    machine["process_spreads"] = spreads.record(known_spreads.priors(the_plan))
-    with prepare.standard_input(on_event) if the_plan.request.script else contextlib.nullcontext() as given:
-        run = store.create(parent, provenance=machine, name=name, **record.of_plan(the_plan, here, **more))
+    run_paths = replace(run_paths, environments=prepare.make_environments(plan, missing, on_event))
+    machine = record.machine(plan, run_paths, gpus, command)
+    machine["process_spreads"] = spreads.record(known_spreads.priors(plan))
+    with prepare.standard_input(on_event) if plan.request.script else contextlib.nullcontext() as given:
+        run = store.create(parent, provenance=machine, name=name, **record.of_plan(plan, run_paths, **more))
         if given:
             store.keep_stdin(run, given)
-    for backend, build in the_plan.environments():
+    for backend, build in plan.environments():
         if build.resolved and build.lock:  # it was made for this run
             store.keep_lock(run, backend.name, build.lock)
     on_event(events.RunCreated(run))
-    return the_plan, replace(here, run=run)
+    return plan, replace(run_paths, run=run)
 
 
 def measure_cells(
-    the_plan: Plan,
+    plan: Plan,
     to_run: Plan,
-    here: RunPaths,
+    run_paths: RunPaths,
     gpus: Sequence[Device],
     on_event: OnEvent,
     explain: bool = False,
@@ -124,27 +123,29 @@ def measure_cells(
     """Run the cells of `to_run`, and repeats where rows of the whole plan are undecided. Raises as `measure` does."""
     with interrupts.ended_as_interrupted():
         try:
-            run = GrowingRun(here.run)
-            the_plan = _measure_cells(the_plan, to_run, here, run, on_event)
+            run = GrowingRun(run_paths.run)
+            plan = _measure_cells(plan, to_run, run_paths, run, on_event)
             there, further = run.now().run, partial(run_cells, on_event=on_event)
-            if explain and the_plan.request.script:
-                explaining.explain(the_plan, here, there.measured, further, on_event)
+            if explain and plan.request.script:
+                explaining.explain(plan, run_paths, there.measured, further, on_event)
             if explain or trace:
-                explaining.look_inside(the_plan, here, there.measured, further, on_event, layers=explain, trace=trace)
-            store.record_end(here.run, record.at_end(the_plan, gpus, there.provenance))
+                explaining.look_inside(
+                    plan, run_paths, there.measured, further, on_event, layers=explain, trace=trace
+                )
+            store.record_end(run_paths.run, record.at_end(plan, gpus, there.provenance))
             analysis = run.now()
             known_spreads.keep(analysis)
             return analysis.run
         except KeyboardInterrupt:
-            raise Interrupted(here.run) from None
+            raise Interrupted(run_paths.run) from None
         except UserError as error:
-            raise Stopped(str(error), here.run) from error
+            raise Stopped(str(error), run_paths.run) from error
 
 
-def _measure_cells(the_plan: Plan, to_run: Plan, here: RunPaths, run: GrowingRun, on_event: OnEvent) -> Plan:
+def _measure_cells(plan: Plan, to_run: Plan, run_paths: RunPaths, run: GrowingRun, on_event: OnEvent) -> Plan:
     """Do so; returns the plan with its repeats."""
     spent, began = racing.spent(run.now().run), time.monotonic()
-    budget = the_plan.request.budget if the_plan.request.precision else None
+    budget = plan.request.budget if plan.request.precision else None
     until = None if budget is None else began + budget - spent
     untold = [task.example for task in to_run.tasks][-1:]
 
@@ -153,31 +154,31 @@ def _measure_cells(the_plan: Plan, to_run: Plan, here: RunPaths, run: GrowingRun
         with contextlib.suppress(UserError):  # the run continues; the error is reported at its end
             on_event(events.ExampleEnded(run.now(), example))
 
-    def add(the_plan: Plan, tasks: list[CellTask]) -> None:
+    def add(plan: Plan, tasks: list[CellTask]) -> None:
         """Measure further tasks of the plan, all of one place."""
         if untold:  # what is known is told meanwhile
             tell(untold.pop())
-        store.update(here.run, **record.of_plan(the_plan, here))
+        store.update(run_paths.run, **record.of_plan(plan, run_paths))
         what = axes.titled(tasks[0].example, dict(tasks[0].key.only(tasks[0].varied).values))
         on_event(events.Repeating(what, tuple(dict.fromkeys(task.backend for task in tasks))))
-        run_cells(replace(the_plan, tasks=tuple(tasks)), caching, on_event, until)
+        run_cells(replace(plan, tasks=tuple(tasks)), caching, on_event, until)
 
     def short_ones(tasks: Sequence[CellTask]) -> Sequence[CellTask]:
         """Short processes of these rows, which the plan gets, whatever the budget: one process says too little."""
-        nonlocal the_plan
-        if more := further.of_rows(the_plan, here.run, tasks):
-            the_plan = further.added(the_plan, more)
-            store.update(here.run, **record.of_plan(the_plan, here))
+        nonlocal plan
+        if more := further.of_rows(plan, run_paths.run, tasks):
+            plan = further.added(plan, more)
+            store.update(run_paths.run, **record.of_plan(plan, run_paths))
         return more
 
-    with _compiled_code(here.run) as folder, _trained_weights(here.run, the_plan) as weights:
-        caching = replace(here, compiled=folder, trained=weights)
+    with _compiled_code(run_paths.run) as folder, _trained_weights(run_paths.run, plan) as weights:
+        caching = replace(run_paths, compiled=folder, trained=weights)
         compiled = run_cells(to_run, caching, on_event, until, tell, short_ones)
-        for group in further.without(the_plan):  # as in a run that was stopped before them
+        for group in further.without(plan):  # as in a run that was stopped before them
             if more := short_ones(group):
-                run_cells(replace(the_plan, tasks=tuple(more)), caching, on_event, until)
+                run_cells(replace(plan, tasks=tuple(more)), caching, on_event, until)
         clock = racing.Clock(spent, lambda: time.monotonic() - began, compiled)
-        return racing.repeat_until_decided(the_plan, run, add, clock, {task.id for task in to_run.tasks})
+        return racing.repeat_until_decided(plan, run, add, clock, {task.id for task in to_run.tasks})
 
 
 @contextlib.contextmanager
@@ -192,9 +193,9 @@ def _compiled_code(run: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _trained_weights(run: Path, the_plan: Plan) -> Iterator[Path | None]:
+def _trained_weights(run: Path, plan: Plan) -> Iterator[Path | None]:
     """A folder for the weights with which short processes begin; None if there are no such processes."""
-    if not further.wanted(the_plan.request):
+    if not further.wanted(plan.request):
         yield None
         return
     folder = run / "trained"
@@ -207,8 +208,8 @@ def _trained_weights(run: Path, the_plan: Plan) -> Iterator[Path | None]:
 
 
 def run_cells(
-    the_plan: Plan,
-    here: RunPaths,
+    plan: Plan,
+    run_paths: RunPaths,
     on_event: OnEvent,
     until: float | None = None,
     tell: Callable[[str], None] | None = None,
@@ -220,9 +221,9 @@ def run_cells(
     last. `until`: when, on the clock, no repeat is begun any more. `further`: see `runner.run`. Raises UserError
     if results cannot be written; earlier measurements are kept.
     """
-    mark = orphans.mark(here.run)
+    mark = orphans.mark(run_paths.run)
     start = partial(launcher.launch, mark=mark)
-    open_cells = Counter(task.example for task in the_plan.tasks)
+    open_cells = Counter(task.example for task in plan.tasks)
 
     def example_ended(example: str) -> None:
         if tell and not open_cells[example] and open_cells.total():
@@ -238,7 +239,7 @@ def run_cells(
         return found
 
     def ended(task: CellTask, outcome: Outcome) -> None:
-        on_event(events.CellEnded(here.run, task, outcome))
+        on_event(events.CellEnded(run_paths.run, task, outcome))
         open_cells[task.example] -= 1
         if task.timing:
             example_ended(task.example)
@@ -250,8 +251,8 @@ def run_cells(
         note=notes(on_event),
     )
     # The first example is compiled first; all others only after its table.
-    first = [task for task in the_plan.tasks if task.example == the_plan.tasks[0].example]
-    rest = [task for task in the_plan.tasks if task.example != the_plan.tasks[0].example]
+    first = [task for task in plan.tasks if task.example == plan.tasks[0].example]
+    rest = [task for task in plan.tasks if task.example != plan.tasks[0].example]
     to_compile, compiled = [first, *([rest] if rest else [])], 0.0
 
     def before(task: CellTask) -> None:
@@ -259,17 +260,17 @@ def run_cells(
         if to_compile and task in to_compile[0]:
             compiled += compiling.compile_first(
                 to_compile.pop(0),
-                the_plan.impossible,
-                here,
+                plan.impossible,
+                run_paths,
                 start,
                 notes(on_event),
                 lambda text: on_event(events.Compiling(text)),
             )
 
     with orphans.ended_with_this_process(mark):
-        on_event(events.CellsStarted(here.run, the_plan, until))
+        on_event(events.CellsStarted(run_paths.run, plan, until))
         try:
-            runner.run(the_plan.tasks, the_plan.impossible, here, start, listener, the_plan.in_turns(), before, more)
+            runner.run(plan.tasks, plan.impossible, run_paths, start, listener, plan.in_turns(), before, more)
         finally:
-            on_event(events.CellsEnded(here.run))
+            on_event(events.CellsEnded(run_paths.run))
     return compiled

@@ -43,114 +43,112 @@ def reserved() -> AbstractContextManager[None]:
     return folder.in_use(paths.cache_folder())
 
 
-def to_make(the_plan: Plan) -> list[str]:
+def to_make(plan: Plan) -> list[str]:
     """The backends whose environments are missing."""
     missing = []
-    for backend, build in the_plan.environments():
-        choice = the_plan.request.python(backend.name)
+    for backend, build in plan.environments():
+        choice = plan.request.python(backend.name)
         as_is = choice is not None and choice.as_is
         if not as_is and ensure.find(backend, build, explicit=choice) is None:
             missing.append(backend.name)
     return missing
 
 
-def arrays(the_plan: Plan, on_event: OnEvent) -> tuple[Plan, RunPaths]:
+def arrays(plan: Plan, on_event: OnEvent) -> tuple[Plan, RunPaths]:
     """The plan with data in its tasks, and all paths but environments and the run's folder. Raises UserError."""
-    of_name = {example.name: example for example in the_plan.examples}
-    weights = _published_weights(the_plan)
-    script = the_plan.request.script
-    here = RunPaths(
+    of_name = {example.name: example for example in plan.examples}
+    weights = _published_weights(plan)
+    script = plan.request.script
+    run_paths = RunPaths(
         run=Path(),
-        devices={one.label: one for one in the_plan.devices},
+        devices={one.label: one for one in plan.devices},
         examples={name: example.path for name, example in of_name.items()},
         data={},
         published_weights=weights,
         environments={},
-        pairs=_pairs(the_plan),
-        twins=_twins(the_plan),
-        passed=the_plan.request.passed(),
+        pairs=_pairs(plan),
+        twins=_twins(plan),
+        passed=plan.request.passed(),
         arguments=script.arguments if script else (),
-        cells=scripts.cells(the_plan.examples[0].path) if script else (),
-        keras_files=_keras_files(the_plan),
-        frameworks=the_plan.frameworks,
+        cells=scripts.cells(plan.examples[0].path) if script else (),
+        keras_files=_keras_files(plan),
+        frameworks=plan.frameworks,
     )
     # A signal must not leave the folder, which may hold gigabytes.
     with interrupts.ended_as_interrupted(), tempfile.TemporaryDirectory(prefix="kbench-") as apart:
         own: dict[str, Path] = {}
-        for example in (of_name[name] for name in dict.fromkeys(task.example for task in the_plan.to_measure())):
-            if example.own_data and the_plan.request.script is None:
-                own[example.name] = _own_data(the_plan, example, replace(here, run=Path(apart)), on_event)
-        the_plan, data = run_data.prepared(the_plan, own, on_event)
+        for example in (of_name[name] for name in dict.fromkeys(task.example for task in plan.to_measure())):
+            if example.own_data and plan.request.script is None:
+                own[example.name] = _own_data(plan, example, replace(run_paths, run=Path(apart)), on_event)
+        plan, data = run_data.prepared(plan, own, on_event)
     tasks = []
-    for task in the_plan.tasks:
+    for task in plan.tasks:
         found = data.get(task.arrays)
         file = weights[task.example].name if task.example in weights and task.parity is None else ""
         tasks.append(replace(task, data_sha256=found.sha256 if found else "", published_weights=file))
-    return replace(the_plan, tasks=tuple(tasks)), replace(here, data=data)
+    return replace(plan, tasks=tuple(tasks)), replace(run_paths, data=data)
 
 
-def _twins(the_plan: Plan) -> dict[tuple[str, str], Path]:
+def _twins(plan: Plan) -> dict[tuple[str, str], Path]:
     """The files of the twins that native backends run."""
-    examples = {one.name: one for one in the_plan.examples}
-    backends = {one.name: one for one in the_plan.backends}
-    asked = {(task.example, task.backend) for task in the_plan.to_measure() if task.kind == NATIVE}
+    examples = {one.name: one for one in plan.examples}
+    backends = {one.name: one for one in plan.backends}
+    asked = {(task.example, task.backend) for task in plan.to_measure() if task.kind == NATIVE}
     return {(example, name): twins.path_of(examples[example], backends[name]) for example, name in asked}
 
 
-def _pairs(the_plan: Plan) -> dict[str, str]:
+def _pairs(plan: Plan) -> dict[str, str]:
     """Backend -> a sentence, where its Keras and its framework were released at two times."""
-    backends = {one.name: one for one in the_plan.backends}
-    versions = {task.backend: task.versions for task in the_plan.to_measure()}
+    backends = {one.name: one for one in plan.backends}
+    versions = {task.backend: task.versions for task in plan.to_measure()}
     return {name: text for name, one in versions.items() if (text := of_its_time.hint(backends[name], one))}
 
 
-def _keras_files(the_plan: Plan) -> dict[str, Served]:
+def _keras_files(plan: Plan) -> dict[str, Served]:
     """What the script and the examples that load their own data seem to want of Keras's datasets."""
-    script = the_plan.request.script
-    loading = [one for one in the_plan.examples if one.own_data or script]
+    script = plan.request.script
+    loading = [one for one in plan.examples if one.own_data or script]
     text = "\n".join(scripts.text(one.path, script.module if script else "") for one in loading)
-    return as_keras.files(text, the_plan.request.data_folder)
+    return as_keras.files(text, plan.request.data_folder)
 
 
-def _own_data(the_plan: Plan, example: Example, here: RunPaths, on_event: OnEvent) -> Path:
+def _own_data(plan: Plan, example: Example, run_paths: RunPaths, on_event: OnEvent) -> Path:
     """The file with the result of load_data, from the first backend with Keras that has an environment."""
     why = ""
-    tasks = {task.backend: task for task in reversed(the_plan.to_measure()) if task.example == example.name}
-    for backend, build in the_plan.environments():
+    tasks = {task.backend: task for task in reversed(plan.to_measure()) if task.example == example.name}
+    for backend, build in plan.environments():
         if backend.name not in tasks or backend.kind == NATIVE:  # the example imports Keras
             continue
         try:
-            made = ensure.ensure(
-                backend, build, explicit=the_plan.request.python(backend.name), report=notes(on_event)
-            )
+            made = ensure.ensure(backend, build, explicit=plan.request.python(backend.name), report=notes(on_event))
         except Unavailable as error:
             why = str(error)
             continue
         task = tasks[backend.name].at(task=LOAD, image_data_format=CHANNELS_LAST, device=devices.CPU.label)
         task = replace(task, epochs=0, parity=None, build=build.name)
-        here = replace(here, devices={task.device: devices.CPU}, environments={task.environment: made})
-        mark = orphans.mark(here.run)
+        run_paths = replace(run_paths, devices={task.device: devices.CPU}, environments={task.environment: made})
+        mark = orphans.mark(run_paths.run)
         with orphans.ended_with_this_process(mark):
             on_event(SessionNote(f"{example.path.name}: load_data() runs on {backend.name}, for all backends"))
             start = partial(launcher.launch, mark=mark)
-            outcome = launcher.run_to_completion(runner.measure(task, here, start, compiling.SILENT))
+            outcome = launcher.run_to_completion(runner.measure(task, run_paths, start, compiling.SILENT))
         if outcome.status != OK:
             reason = outcome.reason.rstrip(".")
             raise UserError(f"load_data of {example.path.name} gave no data on {backend.name}: {reason}.")
-        cell = store.cell_folder(here.run, task)
+        cell = store.cell_folder(run_paths.run, task)
         for note in read_events(cell.events).facts.notes:
             on_event(SessionNote(f"{example.path.name}: {note}."))
         return cell.path / OWN_DATA
     raise UserError(f"There is no backend for load_data of {example.path.name}: {why.rstrip('.')}.")
 
 
-def _published_weights(the_plan: Plan) -> dict[str, Path]:
+def _published_weights(plan: Plan) -> dict[str, Path]:
     """Example -> the file with its published weights, if the user's folder or kbench's own has it."""
     own = paths.cache_folder() / "data" / "files"
     return {
         example.name: folder / example.published_weights
-        for example in the_plan.examples
-        for folder in (own, the_plan.request.data_folder)  # the last one with the file counts
+        for example in plan.examples
+        for folder in (own, plan.request.data_folder)  # the last one with the file counts
         if folder and example.published_weights and (folder / example.published_weights).is_file()
     }
 
@@ -187,14 +185,14 @@ def standard_input(on_event: OnEvent) -> Iterator[IO[bytes] | None]:
 
 
 def make_environments(
-    the_plan: Plan, missing: Sequence[str], on_event: OnEvent
+    plan: Plan, missing: Sequence[str], on_event: OnEvent
 ) -> dict[tuple[str, str], Environment | str]:
     """Backend and build -> their environment, or why there is none; `missing` are told to be made."""
     made: dict[tuple[str, str], Environment | str] = {}
-    script = the_plan.request.script
-    for backend, build in the_plan.environments():
+    script = plan.request.script
+    for backend, build in plan.environments():
         try:
-            choice = the_plan.request.python(backend.name)
+            choice = plan.request.python(backend.name)
             with making.telling(backend.name, missing, on_event):
                 environment = ensure.ensure(backend, build, explicit=choice, report=notes(on_event))
                 packages = script.packages if script else ()

@@ -34,7 +34,7 @@ class Clock:
 
 
 def repeat_until_decided(
-    the_plan: Plan,
+    plan: Plan,
     run: GrowingRun,
     measure: Callable[[Plan, list[CellTask]], None],
     clock: Clock,
@@ -45,50 +45,50 @@ def repeat_until_decided(
     `fresh`: the cells that have just been measured, which show whether other programs run now.
     """
     now = set(fresh)
-    while the_plan.request.precision and the_plan.request.budget:
+    while plan.request.precision and plan.request.budget:
         analysis = run.now()
         elapsed = clock.elapsed()
-        left = the_plan.request.budget - elapsed - clock.before
+        left = plan.request.budget - elapsed - clock.before
         # Starting processes and waiting takes its time beside the cells' own.
         measured = spent(analysis.run) - clock.before
         pace = (elapsed - clock.compiling) / measured if measured > 0 else 1.0
-        seconds, tasks = cheapest(the_plan, analysis, now)
+        seconds, tasks = cheapest(plan, analysis, now)
         if not tasks or seconds * pace > left:
             break
         now |= {task.id for task in tasks}
-        the_plan = further.added(the_plan, tasks) if tasks[0].timing else _with_repeats(the_plan, tasks)
-        measure(the_plan, tasks)
-    return the_plan
+        plan = further.added(plan, tasks) if tasks[0].timing else _with_repeats(plan, tasks)
+        measure(plan, tasks)
+    return plan
 
 
-def cheapest(the_plan: Plan, analysis: Analysis, fresh: Collection[str] = ()) -> tuple[float, list[CellTask]]:
+def cheapest(plan: Plan, analysis: Analysis, fresh: Collection[str] = ()) -> tuple[float, list[CellTask]]:
     """The seconds and the tasks of the next processes: of the example whose first open row is expected to be settled
     soonest. None if there is none, as where no number of processes that kbench would start could settle a row.
     """
-    there = analysis.run
-    still_open = open_rows(analysis.rows, the_plan.request.precision or math.inf)
+    results = analysis.run
+    still_open = open_rows(analysis.rows, plan.request.precision or math.inf)
     found = []
     for ranking, rows in still_open.items():
-        tasks = [] if disturbed(there, ranking, fresh) else _next(the_plan, there, rows)
+        tasks = [] if disturbed(results, ranking, fresh) else _next(plan, results, rows)
         if not tasks:
             continue
-        cost = _cost(there, tasks)
-        to_settle = min((processes_to_settle(row, the_plan.request.precision) for row in rows[1:]), default=math.inf)
-        if to_settle + len({*_places(there, rows[-1])}) <= MOST_PROCESSES:
+        cost = _cost(results, tasks)
+        to_settle = min((processes_to_settle(row, plan.request.precision) for row in rows[1:]), default=math.inf)
+        if to_settle + len({*_places(results, rows[-1])}) <= MOST_PROCESSES:
             found.append((to_settle * cost / len(tasks), cost, tasks))
     _, seconds, tasks = min(found, key=lambda one: one[0], default=(0.0, 0.0, []))
     return seconds, tasks
 
 
-def _places(there: RunResults, row: Summary) -> list[tuple[int, int]]:
+def _places(results: RunResults, row: Summary) -> list[tuple[int, int]]:
     """The processes of a row so far."""
     key = _of_cells(row.key)
-    return [one.cell.place for one in (*there.measured, *there.short) if one.cell.key == key]
+    return [one.cell.place for one in (*results.measured, *results.short) if one.cell.key == key]
 
 
-def too_little(the_plan: Plan, analysis: Analysis, seconds: float) -> str:
+def too_little(plan: Plan, analysis: Analysis, seconds: float) -> str:
     """Why a finished run is left as it is by so many seconds more; empty if they are enough for a repeat."""
-    needed, tasks = cheapest(the_plan, analysis)
+    needed, tasks = cheapest(plan, analysis)
     if tasks and needed <= seconds:
         return ""
     if tasks:
@@ -97,24 +97,24 @@ def too_little(the_plan: Plan, analysis: Analysis, seconds: float) -> str:
             f"Nothing was measured: {seconds:,.0f} s were too few. Measuring {tasks[0].example} again on {backends} "
             f"takes about {math.ceil(needed):,} s."
         )
-    if open_rows(analysis.rows, the_plan.request.precision or math.inf):
+    if open_rows(analysis.rows, plan.request.precision or math.inf):
         return (
             "Nothing was measured: no number of processes that kbench would start is expected to settle what is open."
         )
     return "Nothing was measured: every row is settled."
 
 
-def spent(there: RunResults) -> float:
+def spent(results: RunResults) -> float:
     """The total seconds of a run's cells."""
-    return sum(one.outcome.seconds or 0.0 for one in (*there.measured, *there.short))
+    return sum(one.outcome.seconds or 0.0 for one in (*results.measured, *results.short))
 
 
-def disturbed(there: RunResults, ranking: Point, fresh: Collection[str]) -> bool:
+def disturbed(results: RunResults, ranking: Point, fresh: Collection[str]) -> bool:
     """Whether other programs disturbed most turns of the last repeat in a ranking among the `fresh` cells, or of the
     last TRIES of a program: another would be no better. What disturbed an earlier session may have ended.
     """
     ranking = _of_cells(ranking)
-    cells = (*there.measured, *there.short)
+    cells = (*results.measured, *results.short)
     by_repeat: dict[int, list[Measured]] = {}
     for one in cells:
         if one.cell.key.ranking == ranking and one.cell.id in fresh:
@@ -126,27 +126,27 @@ def disturbed(there: RunResults, ranking: Point, fresh: Collection[str]) -> bool
     return len(last) == tries and all(2 * sum(turns) > len(turns) for turns in last)
 
 
-def _with_repeats(the_plan: Plan, tasks: Sequence[CellTask]) -> Plan:
-    extra = dict(the_plan.request.extra_repeats)
+def _with_repeats(plan: Plan, tasks: Sequence[CellTask]) -> Plan:
+    extra = dict(plan.request.extra_repeats)
     for task in tasks:
         extra[task.row_id] = tuple(sorted({*extra.get(task.row_id, ()), task.repeat}))
-    request = replace(the_plan.request, extra_repeats=extra)
-    return replace(the_plan, request=request, tasks=(*the_plan.tasks, *tasks))
+    request = replace(plan.request, extra_repeats=extra)
+    return replace(plan, request=request, tasks=(*plan.tasks, *tasks))
 
 
-def _next(the_plan: Plan, there: RunResults, rows: Sequence[Summary]) -> list[CellTask]:
+def _next(plan: Plan, results: RunResults, rows: Sequence[Summary]) -> list[CellTask]:
     """Further processes of each of these rows of a ranking: short ones if they can be, else whole ones; none if the
     limit is reached.
     """
     keys = {_of_cells(row.key) for row in rows}
-    known = [task for task in the_plan.tasks if task.key in keys]
+    known = [task for task in plan.tasks if task.key in keys]
     first = [task for task in known if task.repeat == 1 and not task.timing]
-    if short := further.of_rows(the_plan, there.folder, first, again=True):
+    if short := further.of_rows(plan, results.folder, first, again=True):
         return short
     repeat = 1 + max((task.repeat for task in known), default=0)
     if repeat > MOST_REPEATS:
         return []
-    return [replace(task, repeat=repeat, seed=the_plan.request.seed_of(repeat)) for task in first]
+    return [replace(task, repeat=repeat, seed=plan.request.seed_of(repeat)) for task in first]
 
 
 def _of_cells(point: Point) -> Point:
@@ -154,9 +154,9 @@ def _of_cells(point: Point) -> Point:
     return point.without([axes.SITE])
 
 
-def _cost(there: RunResults, tasks: Sequence[CellTask]) -> float:
+def _cost(results: RunResults, tasks: Sequence[CellTask]) -> float:
     """The expected seconds, as of the row's first process of the kind."""
     took: dict[tuple[RowKey, bool], float] = {}
-    for one in (*there.measured, *there.short):
+    for one in (*results.measured, *results.short):
         took.setdefault((one.cell.key, bool(one.cell.timing)), one.outcome.seconds or 0.0)
     return sum(took.get((task.key, bool(task.timing)), took.get((task.key, False), 0.0)) for task in tasks)

@@ -22,44 +22,44 @@ from kbench.planning.plan import Plan
 from kbench.values import Device, Environment
 
 
-def of_plan(the_plan: Plan, here: RunPaths, **more: object) -> dict[str, dict[str, Any]]:
+def of_plan(plan: Plan, run_paths: RunPaths, **more: object) -> dict[str, dict[str, Any]]:
     """The request, and the plan: cells, backends, examples, and `more` on what kind of run it is."""
-    asked = asdict(the_plan.request)  # not by msgspec, which omits defaults
-    asked["suite"] = msgspec.to_builtins(the_plan.request.suite)
-    if the_plan.request.script:
-        asked["script"] = the_plan.request.script.kept()
-    cells, data = [task.cell for task in the_plan.tasks], {key[0]: one for key, one in here.data.items()}
-    plan = store.plan_record(cells, the_plan.backends, the_plan.examples, data, **more)
-    return {"request": asked, "plan": plan}
+    asked = asdict(plan.request)  # not by msgspec, which omits defaults
+    asked["suite"] = msgspec.to_builtins(plan.request.suite)
+    if plan.request.script:
+        asked["script"] = plan.request.script.kept()
+    cells, data = [task.cell for task in plan.tasks], {key[0]: one for key, one in run_paths.data.items()}
+    record = store.plan_record(cells, plan.backends, plan.examples, data, **more)
+    return {"request": asked, "plan": record}
 
 
-def machine(the_plan: Plan, here: RunPaths, gpus: Sequence[Device], command: str) -> dict[str, Any]:
+def machine(plan: Plan, run_paths: RunPaths, gpus: Sequence[Device], command: str) -> dict[str, Any]:
     """Facts that all cells share: the machine, its peak rates, and the environments. Takes about a second."""
-    read = provenance.read(gpus, command) | {"environments": of_environments(the_plan, here)}
-    return read | _limits(the_plan)
+    read = provenance.read(gpus, command) | {"environments": of_environments(plan, run_paths)}
+    return read | _limits(plan)
 
 
-def at_end(the_plan: Plan, gpus: Sequence[Device], before: Mapping[str, Any]) -> dict[str, Any]:
+def at_end(plan: Plan, gpus: Sequence[Device], before: Mapping[str, Any]) -> dict[str, Any]:
     """Facts that may have changed when all cells have ended; `before`: those of the run so far. Takes a second.
 
     The peak rates are the largest at the end of any part of a run that was resumed: other work makes them smaller,
     and would change the figures of finished rows.
     """
     earlier = before.get("ended")
-    limits = {"limits": earlier.get("limits") if isinstance(earlier, Mapping) else None, "ended": _limits(the_plan)}
+    limits = {"limits": earlier.get("limits") if isinstance(earlier, Mapping) else None, "ended": _limits(plan)}
     largest = roofline.larger(limits)
     return provenance.ended(gpus) | ({"limits": largest} if largest else {})
 
 
-def _limits(the_plan: Plan) -> dict[str, Any]:
+def _limits(plan: Plan) -> dict[str, Any]:
     # A script's operations are not counted, and parity has no times.
-    without = the_plan.request.script or all(task.parity is not None for task in the_plan.tasks)
-    if without or all(device.kind != "cpu" for device in the_plan.devices):
+    without = plan.request.script or all(task.parity is not None for task in plan.tasks)
+    if without or all(device.kind != "cpu" for device in plan.devices):
         return {}
     largest = 1024 * max(value_or(caches_kib, dict[str, int]()).values(), default=0)
     return {
         "limits": peak_rates.measure(
-            max(the_plan.request.numbers_on(axes.THREADS)), largest or None, cell_variables(the_plan.request.passed())
+            max(plan.request.numbers_on(axes.THREADS)), largest or None, cell_variables(plan.request.passed())
         )
     }
 
@@ -69,31 +69,31 @@ def cell_variables(passed: Mapping[str, str]) -> dict[str, str]:
     return spec.environment_variables(os.environ, passed, {}, Path())
 
 
-def of_environments(the_plan: Plan, here: RunPaths) -> dict[str, dict[str, Any]]:
+def of_environments(plan: Plan, run_paths: RunPaths) -> dict[str, dict[str, Any]]:
     """Each backend's environment: its lock, its packages with their versions, the variables that matter."""
-    first = dict(reversed(list(here.environments)))
-    used = {task.environment: here.devices[task.device] for task in the_plan.tasks}
+    first = dict(reversed(list(run_paths.environments)))
+    used = {task.environment: run_paths.devices[task.device] for task in plan.tasks}
     return {
         name if build == first[name] else f"{name} ({build})": {
             "build": one.build,
             "as_is": one.folder is None,
             "lock_sha256": one.lock_sha256,
             "packages": packages.packages(one),
-            "variables": _variables(the_plan, here, one, used[name, build]),
+            "variables": _variables(plan, run_paths, one, used[name, build]),
         }
-        for (name, build), one in here.environments.items()
+        for (name, build), one in run_paths.environments.items()
         if isinstance(one, Environment)
     }
 
 
-def _variables(the_plan: Plan, here: RunPaths, environment: Environment, device: Device) -> dict[str, str]:
+def _variables(plan: Plan, run_paths: RunPaths, environment: Environment, device: Device) -> dict[str, str]:
     """The variables that matter, as the backend's cells get them."""
-    script = the_plan.request.script is not None
+    script = plan.request.script is not None
     own = ensure.variables(
-        environment, max(the_plan.request.numbers_on(axes.THREADS)), compiled="" if script else "{compiled}"
+        environment, max(plan.request.numbers_on(axes.THREADS)), compiled="" if script else "{compiled}"
     )
     pinned = devices.pin_variables(device)
-    given = spec.environment_variables(os.environ, {**here.passed, **own}, pinned, Path(), of_program=script)
+    given = spec.environment_variables(os.environ, {**run_paths.passed, **own}, pinned, Path(), of_program=script)
     if device.uuid:  # it identifies the card
         given = {name: value.replace(device.uuid, device.label) for name, value in given.items()}
     kept = spec.that_matter(given, own).items()

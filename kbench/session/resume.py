@@ -13,8 +13,8 @@ from kbench.cells import orphans
 from kbench.errors import UserError
 from kbench.machine import devices, provenance
 from kbench.masking import MASK
-from kbench.planning import plan, request
-from kbench.planning.plan import Plan
+from kbench.planning import request
+from kbench.planning.plan import Plan, example_loader, make_plan
 from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
 from kbench.selection import moved, scripts
@@ -54,25 +54,27 @@ def resume(
     """
     run = run.absolute()
     with store.filling(run):
-        there = store.read(run)
-        if "kind" in there.plan:
-            raise UserError(f"{run} is a run of `{there.plan['kind']}`, which cannot be resumed: start a new one.")
+        results = store.read(run)
+        if "kind" in results.plan:
+            raise UserError(f"{run} is a run of `{results.plan['kind']}`, which cannot be resumed: start a new one.")
         orphans.end_of_run(run)  # left by a host that was killed together with its watchdog
-        asked = _with_secrets(where_they_are_now(request.read(there.request, run), there), arguments, packages, run)
+        asked = _with_secrets(
+            where_they_are_now(request.read(results.request, run), results), arguments, packages, run
+        )
         if budget is not None:
-            more = racing.spent(there) + budget
+            more = racing.spent(results) + budget
             asked = replace(asked, precision=asked.precision or PRECISION, budget=more)
         with prepare.reserved():
-            return _go_on(asked, there, on_event, retried, budget, command)
+            return _go_on(asked, results, on_event, retried, budget, command)
 
 
-def where_they_are_now(asked: Request, there: RunRecord) -> Request:
+def where_they_are_now(asked: Request, results: RunRecord) -> Request:
     """The request with the paths of its examples, which may have moved with the run, or with kbench."""
-    known = [str(one.get("sha256", "")) for one in there.examples.values()]
+    known = [str(one.get("sha256", "")) for one in results.examples.values()]
     if len(known) != len(asked.examples):
         return asked
     files = zip(asked.examples, known, strict=True)
-    return replace(asked, examples=tuple(moved.found(*one, there.folder, plan.loader(asked)) for one in files))
+    return replace(asked, examples=tuple(moved.found(*one, results.folder, example_loader(asked)) for one in files))
 
 
 def _with_secrets(asked: Request, arguments: Sequence[str], packages: Sequence[str], run: Path) -> Request:
@@ -86,60 +88,60 @@ def _with_secrets(asked: Request, arguments: Sequence[str], packages: Sequence[s
 
 def _go_on(
     asked: Request,
-    there: RunResults,
+    results: RunResults,
     on_event: OnEvent,
     retried: Collection[str],
     budget: float | None,
     command: str,
 ) -> RunResults:
     gpus = devices.gpus()
-    the_plan = plan.make(asked, known_backends(), gpus, report=notes(on_event))
+    plan = make_plan(asked, known_backends(), gpus, report=notes(on_event))
     now = provenance.read(gpus, command)
-    if other := provenance.machine_differences(now, there.provenance):
+    if other := provenance.machine_differences(now, results.provenance):
         raise UserError(
-            f"{there.folder} was measured on another machine ({'; '.join(other)}): one table cannot have "
+            f"{results.folder} was measured on another machine ({'; '.join(other)}): one table cannot have "
             "rows of two machines; start a new run here."
         )
-    differences = provenance.other_differences(now, there.provenance)
-    the_plan, here = prepare.arrays(the_plan, on_event)
-    missing, changed, left = _missing(the_plan, there, retried, budget is None)
+    differences = provenance.other_differences(now, results.provenance)
+    plan, here = prepare.arrays(plan, on_event)
+    missing, changed, left = _missing(plan, results, retried, budget is None)
     differences += [LEFT] if left else []
-    counts = len(missing), len(the_plan.tasks)
-    on_event(events.RunResumed(there.folder, there.name, *counts, tuple(changed), tuple(differences)))
-    too_little = "" if budget is None else racing.too_little(the_plan, Analysis(there), budget)
+    counts = len(missing), len(plan.tasks)
+    on_event(events.RunResumed(results.folder, results.name, *counts, tuple(changed), tuple(differences)))
+    too_little = "" if budget is None else racing.too_little(plan, Analysis(results), budget)
     if not missing and (budget is None or too_little):
         on_event(events.NothingMeasured(too_little))
-        return there
-    rest = replace(the_plan, tasks=tuple(missing))
-    needed = rest if the_plan.request.precision is None else the_plan  # any cell may be repeated
+        return results
+    rest = replace(plan, tasks=tuple(missing))
+    needed = rest if plan.request.precision is None else plan  # any cell may be repeated
     environments = prepare.make_environments(needed, prepare.to_make(needed), on_event)
-    here = replace(here, run=there.folder, environments=environments)
-    machine = record.machine(the_plan, here, gpus, command)
-    kept = {task.id for task in the_plan.tasks} - {task.id for task in missing}
-    for one in (*there.measured, *there.short):
+    here = replace(here, run=results.folder, environments=environments)
+    machine = record.machine(plan, here, gpus, command)
+    kept = {task.id for task in plan.tasks} - {task.id for task in missing}
+    for one in (*results.measured, *results.short):
         if one.cell.id not in kept:
-            store.set_aside(there.folder, one.cell.id)
+            store.set_aside(results.folder, one.cell.id)
     resumed = {**machine, "cells": len(missing), "changed": changed, "differences": differences}
-    store.update(there.folder, **record.of_plan(the_plan, here), resumed=[*there.resumed, resumed])
-    return measure.measure_cells(the_plan, rest, here, gpus, on_event)
+    store.update(results.folder, **record.of_plan(plan, here), resumed=[*results.resumed, resumed])
+    return measure.measure_cells(plan, rest, here, gpus, on_event)
 
 
 def _missing(
-    the_plan: Plan, there: RunResults, retried: Collection[str], may_be_left: bool
+    plan: Plan, results: RunResults, retried: Collection[str], may_be_left: bool
 ) -> tuple[list[CellTask], list[str], bool]:
     """The tasks to measure, a line for each thing that has changed, and whether changes of kbench are left alone: no
     update of it makes a complete run an incomplete one.
     """
-    outcomes = {one.cell.id: one.outcome.status for one in (*there.measured, *there.short)}
+    outcomes = {one.cell.id: one.outcome.status for one in (*results.measured, *results.short)}
     missing: list[CellTask] = []
     changed: list[tuple[CellTask, str]] = []
     updated = False
-    for task in the_plan.tasks:
+    for task in plan.tasks:
         status = outcomes.get(task.id, INTERRUPTED)
         if status == INTERRUPTED or status in retried:
             missing.append(task)
-        elif task.id not in the_plan.impossible:
-            was = store.spec(there.folder, task)
+        elif task.id not in plan.impossible:
+            was = store.spec(results.folder, task)
             updated |= was.get("guest_sha256", task.guest_sha256) != task.guest_sha256
             if what := _change(task, was, status):
                 changed.append((task, what))
@@ -149,10 +151,10 @@ def _missing(
     missing += [task for task, _ in changed]
     # A short process says something only beside those of the other rows.
     beside = {(task.key.ranking, task.repeat) for task in missing if task.timing}
-    again = {task.id for task in the_plan.tasks if task.timing and (task.key.ranking, task.repeat) in beside}
+    again = {task.id for task in plan.tasks if task.timing and (task.key.ranking, task.repeat) in beside}
     again |= {task.id for task in missing}
     lines = dict.fromkeys(CHANGED.get(what, OTHERWISE).format(task) for task, what in changed)
-    return [task for task in the_plan.tasks if task.id in again], list(lines), left
+    return [task for task in plan.tasks if task.id in again], list(lines), left
 
 
 def _change(task: CellTask, was: Mapping[str, Any], status: str) -> str:

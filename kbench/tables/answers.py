@@ -18,13 +18,14 @@ from kbench.values import AS_FAST, NO_DIFFERENCE, NOT_COMPARED, OK
 EARLIER = 1.1  # times: a backend that is done so much earlier than the fastest is named
 
 
-def answer(rows: Sequence[Summary], again: str = "") -> str:
-    """The result of one example; empty where no row has a steady time. `again`: the command that repeats its rows."""
+def answer(rows: Sequence[Summary], repeat_command: str = "") -> str:
+    """The result of one example; empty where no row has a steady time. `repeat_command` repeats its rows."""
     if sweeps.varies(rows):
-        return plain(" ".join(_of_sweep(rows, again)))
+        return plain(" ".join(_of_sweep(rows, repeat_command)))
     several = len({row.device for row in rows}) > 1
     sentences = [
-        _of_device(group, f" on {group[0].device}" if several else "", again) for group in _timed_by_device(rows)
+        _of_device(group, f" on {group[0].device}" if several else "", repeat_command)
+        for group in _timed_by_device(rows)
     ]
     sentences = [*of_program.asked(rows), *sentences, *of_program.found(rows)]
     if sentences and data.is_synthetic(rows[0]):
@@ -32,7 +33,7 @@ def answer(rows: Sequence[Summary], again: str = "") -> str:
     return plain(" ".join(sentences))
 
 
-def _of_sweep(rows: Sequence[Summary], again: str) -> list[str]:
+def _of_sweep(rows: Sequence[Summary], repeat_command: str) -> list[str]:
     """The sentences on rows that differ in a number: who is fastest where, what could not be compared, and trends."""
     timed = [row for row in rows if TO_FASTEST in row.ratios]
     if not timed:
@@ -42,16 +43,16 @@ def _of_sweep(rows: Sequence[Summary], again: str) -> list[str]:
     sentences = [sweeps.winners(timed, timed[0].work.does, unknown)]
     if missing:
         of = f"{len(missing)} of {len(timed)} rows" if sentences[0] else rows[0].example
-        sentences.append(f"{of} could not be compared: {why_not(timed, again)}.")
+        sentences.append(f"{of} could not be compared: {why_not(timed, repeat_command)}.")
     if not _disturbed(timed):
         sentences += sweeps.trends(timed)
     sentences += ["This is on synthetic data."] if data.is_synthetic(rows[0]) else []
     return [one for one in sentences if one]
 
 
-def headline(summaries: Sequence[Summary], again: str = "") -> str:
+def headline(summaries: Sequence[Summary], repeat_command: str = "") -> str:
     """Which rows predict otherwise, who is fastest where, how sure that is, and how the rows ended: a few sentences.
-    `again` as in `answer`.
+    `repeat_command` as in `answer`.
     """
     summaries = [row for row in summaries if row.work.compared]
     rankings = dict.fromkeys(row.ranking for row in summaries)
@@ -91,16 +92,16 @@ def headline(summaries: Sequence[Summary], again: str = "") -> str:
     if synthetic:
         tail += f" On synthetic data: {', '.join(synthetic)}."
     there = _unclear(summaries)
-    missing = _missing(there, f"of {len(rankings)} {what}" if len(rankings) > 1 else "", again)
+    missing = _missing(there, f"of {len(rankings)} {what}" if len(rankings) > 1 else "", repeat_command)
     parts = (first, missing, tail)
     before = (*of_program.failures(summaries), *otherwise.sentences(summaries))
     return plain(" ".join([*before, *(part for part in parts if part)]))
 
 
-def not_compared(summaries: Sequence[Summary], again: str = "") -> str:
-    """What could not be compared of several examples, and why; empty if all was. `again` as in `answer`."""
+def not_compared(summaries: Sequence[Summary], repeat_command: str = "") -> str:
+    """What could not be compared of several examples, and why; empty if all was. `repeat_command` as in `answer`."""
     examples = len({row.ranking for row in summaries})
-    return _missing(_unclear(summaries), f"of {examples} examples", again)
+    return _missing(_unclear(summaries), f"of {examples} examples", repeat_command)
 
 
 def _unclear(summaries: Sequence[Summary]) -> list[Summary]:
@@ -109,7 +110,7 @@ def _unclear(summaries: Sequence[Summary]) -> list[Summary]:
     return [row for row in summaries if row.ranking in rankings]
 
 
-def _missing(there: Sequence[Summary], of_all: str, again: str) -> str:
+def _missing(there: Sequence[Summary], of_all: str, repeat_command: str) -> str:
     """What could not be compared, and why; `there`: the rows of the examples where that is so, perhaps none.
 
     of_all: such as "of 7 examples", if the run has several.
@@ -120,16 +121,18 @@ def _missing(there: Sequence[Summary], of_all: str, again: str) -> str:
     unknown = ratios.without_fastest(there)
     if not of_all:
         what = rows[0].example if unknown else _names(rows)
-        return f"{what} could not be compared: {why_not(there, again)}."
+        return f"{what} could not be compared: {why_not(there, repeat_command)}."
     if unknown:
         groups = ([row for row in there if row.ranking == ranking] for ranking in unknown)
-        whys = Counter(why_not(group, again) for group in groups).most_common()
+        whys = Counter(why_not(group, repeat_command) for group in groups).most_common()
         if len(whys) == 1:
             return f"{len(unknown)} {of_all} could not be compared: {whys[0][0]}."
         return f"{len(unknown)} {of_all} could not be compared. " + " ".join(
             f"{number} of these: {why}." for why, number in whys
         )
-    return f"{len(rows)} {'row' if len(rows) == 1 else 'rows'} could not be compared: {why_not(there, again)}."
+    return (
+        f"{len(rows)} {'row' if len(rows) == 1 else 'rows'} could not be compared: {why_not(there, repeat_command)}."
+    )
 
 
 def _timed_by_device(rows: Sequence[Summary]) -> list[list[Summary]]:
@@ -139,7 +142,7 @@ def _timed_by_device(rows: Sequence[Summary]) -> list[list[Summary]]:
     return [sorted(group, key=lambda row: row.relative_to_fastest or 0.0) for group in groups]
 
 
-def _of_device(rows: Sequence[Summary], where: str, again: str) -> str:
+def _of_device(rows: Sequence[Summary], where: str, repeat_command: str) -> str:
     """`rows` are the comparable ones, fastest first."""
     fastest = [row for row in rows if row.relative_to_fastest == 1]
     others = rows[len(fastest) :]
@@ -153,7 +156,7 @@ def _of_device(rows: Sequence[Summary], where: str, again: str) -> str:
         )
         return f"{rows[0].example} {time}; there is nothing to compare it with."
     missing = [row for row in others if _verdict(row) == NOT_COMPARED]
-    why = why_not(rows, again) if missing else ""
+    why = why_not(rows, repeat_command) if missing else ""
     if others and len(missing) == len(others):
         return f"{rows[0].example}{where} could not be compared: {why}."
     sentences = [f"{rows[0].example} {does} fastest{where} on {names}: {_time(rows[0])}."]
@@ -205,10 +208,10 @@ def _apart(row: Summary) -> float:
     return math.ceil(100 * (max(interval.high, 1 / interval.low) - 1) - 1e-6) / 100
 
 
-def why_not(rows: Sequence[Summary], again: str = "") -> str:
+def why_not(rows: Sequence[Summary], repeat_command: str = "") -> str:
     """Why some of the comparable `rows` could not be compared, and what to do about it."""
     if turns := _disturbed(rows):
-        then = f", then `{again}`" if again else " and measure again"
+        then = f", then `{repeat_command}`" if repeat_command else " and measure again"
         return f"other programs used the processor in {turns[0]} of {turns[1]} turns; end them{then}"
     missing = [row for row in rows if _verdict(row) == NOT_COMPARED]
     smoke = any(row.profile == "smoke" and not row.work.of_program for row in missing)
@@ -217,7 +220,7 @@ def why_not(rows: Sequence[Summary], again: str = "") -> str:
         return f"one {missing[0].work.unit} each is too few; {repeat}"
     if any(row.relative_interval is None for row in missing):
         return f"there are too few values; {repeat}"
-    return f"times vary too much; measure again{f' with `{again}`' if again else ''}"
+    return f"times vary too much; measure again{f' with `{repeat_command}`' if repeat_command else ''}"
 
 
 def _disturbed(rows: Sequence[Summary]) -> tuple[int, int] | None:

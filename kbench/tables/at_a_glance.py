@@ -21,10 +21,10 @@ def is_enough(rows: Sequence[Summary]) -> bool:
     return len(by_example(rows)) >= FEWEST and not any(row.work.of_program for row in rows)
 
 
-def text(rows: Sequence[Summary], width: int, again: str = "", paint: Paint = unpainted) -> str:
-    """The lines. `again`: the command that repeats what could not be compared; `paint` colours the heat map."""
-    answer = overall.sentences(rows) or [answers.headline(rows, again)]
-    wrong = problems(rows, again)
+def text(rows: Sequence[Summary], width: int, repeat_command: str = "", paint: Paint = unpainted) -> str:
+    """The lines. `repeat_command` repeats what could not be compared; `paint` colours the heat map."""
+    answer = overall.sentences(rows) or [answers.headline(rows, repeat_command)]
+    wrong = problems(rows, repeat_command)
     left = len(wrong) - _MOST
     shown = [*wrong[:_MOST], *([f"{left} more are in summary.md."] if left > 0 else [])]
     parts = [*(at_blanks(one, width) for one in answer), heat_map.text(rows, width, paint)]
@@ -32,7 +32,7 @@ def text(rows: Sequence[Summary], width: int, again: str = "", paint: Paint = un
     return "\n\n".join(parts)
 
 
-def problems(rows: Sequence[Summary], again: str = "") -> list[str]:
+def problems(rows: Sequence[Summary], repeat_command: str = "") -> list[str]:
     """What is wrong, a sentence each, worst first: failures, rows that are not like the others, what is not known."""
     found = [
         *_grouped(
@@ -42,7 +42,7 @@ def problems(rows: Sequence[Summary], again: str = "") -> list[str]:
         *_grouped((row, f"not compared: {row.differs[0]}") for row in rows if row.differs),
         *_grouped((row, brief(found)) for row in rows if (found := row.has("learning"))),
     ]
-    if missing := answers.not_compared(rows, again):
+    if missing := answers.not_compared(rows, repeat_command):
         found.append(missing)
     if synthetic := list(dict.fromkeys(row.example for row in rows if data.is_synthetic(row))):
         found.append(f"On synthetic data, whose scores mean nothing: {listed(synthetic)}.")

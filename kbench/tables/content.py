@@ -56,14 +56,14 @@ class Table:
 
 
 def tables(
-    summaries: Iterable[Summary], again: str = "", shown: ColumnChoice = ALL, brief: bool = False
+    summaries: Iterable[Summary], repeat_command: str = "", shown: ColumnChoice = ALL, brief: bool = False
 ) -> list[Table]:
     """One table per example, in reading order: a note stands below the first table that it is about.
 
-    `again`: the command that repeats what could not be compared. `brief`: of an example's row only its chief note.
+    `repeat_command` repeats what could not be compared. `brief`: of an example's row only its chief note.
     """
     footnotes: list[str] = []
-    return remarks_once([table(rows, footnotes, again, shown, brief) for rows in by_example(summaries)])
+    return remarks_once([table(rows, footnotes, repeat_command, shown, brief) for rows in by_example(summaries)])
 
 
 def by_example(summaries: Iterable[Summary]) -> list[list[Summary]]:
@@ -89,7 +89,7 @@ def remarks_once(found: Iterable[Table]) -> list[Table]:
 def table(
     rows: Sequence[Summary],
     footnotes: list[str] | None = None,
-    again: str = "",
+    repeat_command: str = "",
     shown: ColumnChoice = ALL,
     brief: bool = False,
 ) -> Table:
@@ -106,7 +106,7 @@ def table(
         footnotes=tuple(footnotes[above:]),
         first=above + 1,
         remarks=_remarks(rows),
-        answer=answer(rows, again),
+        answer=answer(rows, repeat_command),
         optional=()
         if shown.columns
         else tuple(name for name in (*_unneeded(rows), *_OPTIONAL, *_less_asked(rows)) if name in columns),

@@ -21,7 +21,7 @@ def table(rows: Rows) -> Table:
     others = [axis for axis in axes.within_backends(row.key for row in everyone) if axis.name != axes.DEVICE]
     examples = list(dict.fromkeys(row.example for row in everyone))
     along = [axes.DEVICE, axes.MACHINE, *axes.common(row.key for row in everyone)]
-    lines = axes.beside(everyone, lambda row: row.key, along).items()
+    lines = axes.group_by_point(everyone, lambda row: row.key, along).items()
     shown = []
     for key, found in sorted(lines, key=lambda line: examples.index(line[1][0].example)):
         names = (found[0].example, found[0].backend, *(axes.value_shown(axis, key) for axis in others))

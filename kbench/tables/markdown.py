@@ -18,9 +18,9 @@ _MARKUP = re.compile(r"[\\`*~$\[\]|&<>]|(?<![^\W_])_|_(?![^\W_])")
 _LINE = re.compile(r"^(?:[#+-]+(?=\s)|(?=[-=]{2,}$)|\d+(?=[.)]\s))")
 
 
-def markdown(summaries: Iterable[Summary], again: str = "", shown: ColumnChoice = ALL) -> str:
-    """All tables as Markdown, one per example, each under its heading in bold. `again` as in `tables`."""
-    return together(tables(summaries, again, shown))
+def markdown(summaries: Iterable[Summary], repeat_command: str = "", shown: ColumnChoice = ALL) -> str:
+    """All tables as Markdown, one per example, each under its heading in bold. `repeat_command` as in `tables`."""
+    return together(tables(summaries, repeat_command, shown))
 
 
 def together(found: Iterable[Table]) -> str:

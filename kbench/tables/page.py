@@ -38,7 +38,7 @@ class Run:
     accuracies: Sequence[PublishedAccuracy] = ()
     addresses: Mapping[str, str] = field(default_factory=dict)  # of their sources
     further: Sequence[Table] = ()  # of what was looked into
-    again: str = ""  # the command that repeats what could not be compared
+    repeat_command: str = ""  # the command that repeats what could not be compared
     tuned: Sequence[str] = ()  # backends with variables that only make them faster
     suite: Suite | None = None
     laid_out: Sequence[Table] = ()  # its tables, as the original has them
@@ -74,7 +74,7 @@ def page(run: Run, plots: Mapping[str, Sequence[str]], resumed: Sequence[str] = 
         names = escape(", ".join(run.tuned))
         parts.append(f"Variables that kbench sets for speed: {names} (`list backends --variables` prints them).")
     parts += _pictures("all examples", plots.get("", ()))
-    for table, rows in zip(tables(summaries, run.again), by_example(summaries), strict=True):
+    for table, rows in zip(tables(summaries, run.repeat_command), by_example(summaries), strict=True):
         example = rows[0].title
         parts += [f"## {escape(table.heading)}", body(table), *_pictures(example, plots.get(example, ()))]
     for table in map(accuracies.table, run.accuracies):
@@ -95,12 +95,12 @@ def page(run: Run, plots: Mapping[str, Sequence[str]], resumed: Sequence[str] = 
 def _answer(run: Run) -> list[str]:
     """As on the screen: which backend to take, and of several examples a heat map and what is wrong."""
     rows = run.summaries
-    found = [escape(one) for one in overall.sentences(rows)] or [escape(headline(rows, run.again))]
+    found = [escape(one) for one in overall.sentences(rows)] or [escape(headline(rows, run.repeat_command))]
     if at_a_glance.is_enough(rows):
         shown = heat_map.text(rows, _WIDTH)
         # Nothing can be escaped within a fence: names that could end it, or look like HTML, have tables alone.
         found += [f"```text\n{shown}\n```"] if not re.search(r"[`<>&\[\]\\]", shown) else []
-        found += [f"- {escape(one)}" for one in at_a_glance.problems(rows, run.again)]
+        found += [f"- {escape(one)}" for one in at_a_glance.problems(rows, run.repeat_command)]
     return found
 
 

@@ -18,14 +18,16 @@ _NARROWEST = 6  # columns of the terminal, of a column that is wrapped, if its w
 _MOST_LINES = 4  # of titles that could be narrower
 
 
-def text(summaries: Iterable[Summary], width: int = 100, again: str = "", shown: ColumnChoice = ALL) -> str:
-    """All tables, one per example. Where one is wider than `width`, columns are left out, and named. `again`: the
-    command that repeats what could not be compared.
+def text(summaries: Iterable[Summary], width: int = 100, repeat_command: str = "", shown: ColumnChoice = ALL) -> str:
+    """All tables, one per example. Where one is wider than `width`, columns are left out, and named. `repeat_command`
+    repeats what could not be compared.
     """
     summaries = list(summaries)
     sentences = [*of_program.failures(summaries), *otherwise.sentences(summaries)]
     above = [at_blanks(sentence, width) for sentence in sentences]
-    return "\n\n".join([*above, together(tables(summaries, again, shown, brief=True), width, "in summary.md")])
+    return "\n\n".join(
+        [*above, together(tables(summaries, repeat_command, shown, brief=True), width, "in summary.md")]
+    )
 
 
 def together(found: Iterable[Table], width: int, elsewhere: str) -> str:

@@ -278,7 +278,7 @@ def test_what_a_broken_guest_reports_is_not_compared() -> None:
 
 def test_outputs_agree_only_where_all_were_compared_and_none_is_random() -> None:
     def apart(*cells: Measured) -> list[float | None]:
-        rows = call_outputs.noted(summarise(cells), cells)
+        rows = call_outputs.add_notes(summarise(cells), cells)
         return [row.outputs_apart for row in sorted(rows, key=lambda row: row.backend)]
 
     one = call("keras2/tensorflow", returned(0.9, 0.1))

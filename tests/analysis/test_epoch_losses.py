@@ -102,7 +102,7 @@ def test_a_loss_that_others_clip_is_explained_while_it_is_as_high_as_at_first(
     facts = msgspec.structs.replace(cells[2].facts, explained=explanations([CLIPPED]))
     cells[2] = replace(cells[2], facts=facts)
     assert bool(said(*cells)) == differs
-    notes = sentences.all_of(fingerprints.noted(cells)[2].findings)
+    notes = sentences.all_of(fingerprints.add_notes(cells)[2].findings)
     known = ("known difference from keras9/a in its loss of epoch 1: It does not clip.",)
     assert notes == (() if differs else known)
     named = [text for found in said(*cells).values() for text in found if "may be why: It does not clip" in text]
@@ -202,7 +202,7 @@ def test_averages_that_are_known_to_differ_explain_another_validation_and_no_oth
         ]
 
     assert said(*beside(1.0, 0.5)) == {}
-    assert sentences.sentence(fingerprints.noted(beside(1.0, 0.5))[1].findings[-1]) == (
+    assert sentences.sentence(fingerprints.add_notes(beside(1.0, 0.5))[1].findings[-1]) == (
         "known difference from keras9/a in its validation loss of epoch 1: They follow sooner."
     )
     assert "the loss of epoch 2" in said(*beside(1.0, 0.9))["keras9-b"][0]

@@ -29,7 +29,7 @@ def trainings(seeds: int, off: float, **names: float) -> list[Measured]:
 
 
 def noted(found: list[Measured]) -> dict[str, Summary]:
-    return {row.backend: row for row in final_scores.noted(summarise(found), found)}
+    return {row.backend: row for row in final_scores.add_notes(summarise(found), found)}
 
 
 def test_a_score_that_is_lower_with_each_seed_is_lower() -> None:

@@ -313,7 +313,7 @@ def test_two_that_both_follow_formulas_agree() -> None:
 
 
 def notes(*cells: Measured) -> dict[str, Any]:
-    return {one.cell.backend: [*all_of(one.findings)] for one in fingerprints.noted(cells) if one.findings}
+    return {one.cell.backend: [*all_of(one.findings)] for one in fingerprints.add_notes(cells) if one.findings}
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def rows(odd: float) -> list[Summary]:
 def noted(odd: float, facts: dict[str, Any] = FACTS, **changes: Any) -> list[Summary]:
     explained = [{**EXPLAINED, **changes}]
     cells = [measured(cell(backend="keras3/tensorflow"), 1.0, facts={**facts, "explained": explained})]
-    return unlike_others.noted(rows(odd), cells)
+    return unlike_others.add_notes(rows(odd), cells)
 
 
 def test_the_note_names_the_known_difference_instead_of_chance() -> None:
@@ -54,7 +54,7 @@ def test_the_cause_is_that_of_its_own_cell_where_an_example_has_several_tasks() 
         for task, facts in (("train", {**FACTS, "explained": explained}), ("infer", {}))
     )
     its = [replace(row, axes={"task": "train"}) for row in rows(0.5)]
-    assert unlike_others.noted(its, [trains, infers])[-1].learning_cause == "Its Adam squares otherwise."
+    assert unlike_others.add_notes(its, [trains, infers])[-1].learning_cause == "Its Adam squares otherwise."
 
 
 @pytest.mark.parametrize(
@@ -88,4 +88,4 @@ def test_one_training_from_weights_of_its_own_may_be_further_off(accuracy: float
         )
         for name, one in scores.items()
     ]
-    assert [bool(row.notes) for row in unlike_others.noted(its, [])] == [False, False, unlike]
+    assert [bool(row.notes) for row in unlike_others.add_notes(its, [])] == [False, False, unlike]

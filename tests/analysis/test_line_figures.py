@@ -32,7 +32,7 @@ def test_they_are_medians_of_the_steady_epochs() -> None:
         step_seconds=(0.25,) * 4,
         compilations=2,
     )
-    (row,) = line_figures.noted(summarise([one]), [one])
+    (row,) = line_figures.add_notes(summarise([one]), [one])
     assert (row.callback_seconds, row.outside_callback_seconds, row.batch_making_seconds) == (0.5, 0.3, 0.04)
     assert row.first_losses[0] == 2.0 and math.isnan(row.first_losses[1])
     assert row.compiled_again == 4, "of the two epochs after the first"
@@ -40,7 +40,7 @@ def test_they_are_medians_of_the_steady_epochs() -> None:
 
 def test_what_was_not_reported_is_unknown() -> None:
     one = measured({})
-    (row,) = line_figures.noted(summarise([one]), [one])
+    (row,) = line_figures.add_notes(summarise([one]), [one])
     assert (row.callback_seconds, row.batch_making_seconds, row.first_losses, row.compiled_again) == (
         None,
         None,
@@ -52,5 +52,5 @@ def test_what_was_not_reported_is_unknown() -> None:
 @pytest.mark.parametrize("unchanged", [0, 1])
 def test_a_fit_that_changes_no_weight_is_told(unchanged: int) -> None:
     one = measured({"unchanged": unchanged})
-    (row,) = line_figures.noted(summarise([one]), [one])
+    (row,) = line_figures.add_notes(summarise([one]), [one])
     assert row.trains == ("trains nothing: none of the model's weights changed",) * unchanged

@@ -27,7 +27,7 @@ def line(where: str, backend: str = "a/x", **told: Any) -> Measured:
 
 
 def found(*lines: Measured) -> list[LikeLine | None]:
-    rows = {row.key: row for row in line_outputs.noted(summarise(list(lines)), lines)}
+    rows = {row.key: row for row in line_outputs.add_notes(summarise(list(lines)), lines)}
     return [rows[one.cell.key].like_line for one in lines]
 
 

@@ -35,7 +35,7 @@ DATA = Data(
 
 def task(backend: str = "keras2/cntk", example: str = "cifar10_cnn", **asked: Any) -> CellTask:
     wanted = request(backends=(backend,), examples=(str(EXAMPLES[example].path),), **asked)
-    (made,) = plan.make(wanted, BACKENDS, []).tasks
+    (made,) = plan.make_plan(wanted, BACKENDS, []).tasks
     return made
 
 
@@ -114,7 +114,7 @@ def test_pictures_are_augmented_where_it_is_asked_for_and_the_example_says_how(t
         examples=tuple(str(EXAMPLES[name].path) for name in ("cifar10_cnn", "mnist_mlp")),
         augment=True,
     )
-    assert [one.augment for one in plan.make(both, BACKENDS, []).tasks] == [True, False]
+    assert [one.augment for one in plan.make_plan(both, BACKENDS, []).tasks] == [True, False]
     assert task().augment is False
 
 
@@ -123,7 +123,7 @@ def test_pictures_are_augmented_where_it_is_asked_for_and_the_example_says_how(t
 
 def with_backend(backend: Backend) -> CellTask:
     request = Request(backends=(backend.name,), examples=(str(EXAMPLES["mnist_mlp"].path),))
-    (made,) = plan.make(request, {backend.name: backend}, []).tasks
+    (made,) = plan.make_plan(request, {backend.name: backend}, []).tasks
     return made
 
 
@@ -187,7 +187,7 @@ def test_limits_do_not_make_another_cell() -> None:
 def test_an_option_of_run_has_the_name_of_its_field_and_reaches_the_guest() -> None:
     options = arguments.parse(["--backends", "jax", "--examples", "mnist_mlp", "--init", "backend", "--epochs", "7"])
     request = choices.request(vars(options), BACKENDS, [])
-    (made,) = plan.make(request, BACKENDS, []).tasks
+    (made,) = plan.make_plan(request, BACKENDS, []).tasks
     assert {field.name for field in fields(Request)} - set(vars(options)) == {
         "data_sources",
         "extra_repeats",

@@ -15,7 +15,7 @@ from kbench.analysis.summaries import summarise
 from kbench.causes.explained import Explained
 from kbench.comparison import published
 from kbench.comparison.published import PublishedFigure
-from kbench.comparison.published_accuracy import PublishedAccuracy, beside
+from kbench.comparison.published_accuracy import PublishedAccuracy, match_published
 from kbench.outputs import one_run
 from kbench.plots.convergence import _figure as draw
 from kbench.plots.styles import OWN, row_styles
@@ -49,7 +49,7 @@ def trained(backend: str, *accuracy: float, repeat: int = 1, **facts: Any) -> Me
 
 
 def found(*cells: Measured, figures: list[PublishedFigure] = FIGURES) -> list[PublishedAccuracy]:
-    return beside(summarise(cells), cells, figures)
+    return match_published(summarise(cells), cells, figures)
 
 
 def test_rows_are_to_reach_the_median_of_what_was_published_of_their_network() -> None:
@@ -140,4 +140,4 @@ def test_page_and_charts_have_it_where_a_run_trained_on_as_much(
 
 def test_rows_without_an_accuracy_have_none() -> None:
     row = summary(available_samples=1000, final_val_accuracy=None)
-    assert beside([row], [], FIGURES) == []
+    assert match_published([row], [], FIGURES) == []

@@ -73,6 +73,6 @@ def test_the_examples_of_every_committed_run_of_kbench_are_found() -> None:
             continue
         asked = resume.where_they_are_now(request.read(there.request, file.parent), there)
         for path in asked.examples:
-            assert plan.loader(asked)(paths.with_home(path)).name in there.examples
+            assert plan.example_loader(asked)(paths.with_home(path)).name in there.examples
             found += 1
     assert found > 5

@@ -35,7 +35,7 @@ def make(backends: str, examples: str, device: Device = devices.CPU, **more: Any
         device=(device.label,),
         **more,
     )
-    return plan.make(asked, BACKENDS, [device] if device.kind == "gpu" else [])
+    return plan.make_plan(asked, BACKENDS, [device] if device.kind == "gpu" else [])
 
 
 def order(made: Plan) -> list[str]:
@@ -207,7 +207,7 @@ def test_nobody_asked_for_it_by_name(backends: str, examples: str, status: str, 
     made = make(backends, examples)
     task = next(one for one in made.tasks if one.backend == "keras3/openvino")
     named = made.request.named_backends, made.request.named_examples
-    assert plan.acceptable(*named, [Measured(task, Outcome(status, "a reason"))]) is acceptable
+    assert plan.is_acceptable(*named, [Measured(task, Outcome(status, "a reason"))]) is acceptable
 
 
 @pytest.mark.parametrize(("quota", "threads"), [("200000 100000", 2), ("150000 100000", 1), ("50000 100000", 1)])
@@ -254,7 +254,7 @@ def test_a_cpu_and_a_gpu_are_rows_of_one_run_with_environments_of_their_own() ->
     asked = request(
         backends=(chosen.chosen[0].name,), examples=(str(example.path),), device=("cpu", T4.label), threads=(2,)
     )
-    made = plan.make(asked, BACKENDS, [T4])
+    made = plan.make_plan(asked, BACKENDS, [T4])
     assert [task.device for task in made.tasks] == ["cpu", "gpu:1"]
     assert len({task.environment for task in made.tasks}) == 2 == len(made.environments())
 

@@ -182,4 +182,4 @@ def compare_with_other_tests(run: Finished, folder: Path) -> None:
             own, expected = (first_outputs.of(one) for one in (measured, other))
             assert own is not None and expected is not None
             np.testing.assert_allclose(own.numbers, expected.numbers, RELATIVE, ABSOLUTE, err_msg=path.stem)
-            assert fingerprints.differences(fingerprints.described([other, measured])) == {}
+            assert fingerprints.differences(fingerprints.fill_in_layers([other, measured])) == {}

@@ -116,7 +116,7 @@ def check(folder: Path, backend: str, jobs: dict[str, str], arrays: dict[str, An
         honest = [right[name], found[name]]
         assert [one.facts.first_step and one.facts.first_step.unchecked for one in honest] == [None, None]
         assert fingerprints.differences(honest) == {}
-        assert [one.findings for one in fingerprints.noted(honest)] == [(), ()]
+        assert [one.findings for one in fingerprints.add_notes(honest)] == [(), ()]
         cheat = as_of(found[name + "!"], example=name)
         (sentence,) = in_words(fingerprints.differences([right[name], cheat]))[cheat.cell.id]
         assert sentence.startswith(f"unlike keras3/torch in the first optimizer step: {named}"), sentence

@@ -196,4 +196,4 @@ def test_a_training_that_sleeps_is_told_from_one_that_computes(tmp_path: Path) -
     jobs = {"honest": Job(file, arrays, epochs=3), "sleeps": Job(file, arrays, epochs=3, cheats=True)}
     found = probe(tmp_path / "cells", "keras3/jax", jobs)
     honest, sleeps = (as_of(found[name], example="a", backend=f"keras3/{name}") for name in jobs)
-    assert "waiting" in [one.kind for one in fingerprints.noted([honest, sleeps])[1].findings]
+    assert "waiting" in [one.kind for one in fingerprints.add_notes([honest, sleeps])[1].findings]

@@ -61,7 +61,7 @@ def left(path: Path, typed: tuple[str, ...] = (), cores: int = 2, **how: Any) ->
 def made(suite: suites.Suite, **more: Any) -> Plan:
     files = tuple(str(KNOWN[name].path) for name in suite.settings)
     asked = as_request(backends=("keras3/jax", "keras3/torch"), examples=files, suite=suite, **more)
-    return plan.make(asked, BACKENDS, [])
+    return plan.make_plan(asked, BACKENDS, [])
 
 
 def test_every_suite_that_comes_with_kbench_names_examples_sources_and_frameworks_that_exist() -> None:
@@ -158,7 +158,7 @@ def test_rows_with_real_data_are_left_out_where_there_are_none_and_the_plan_says
 def test_what_only_infers_is_not_asked_to_train_where_inference_is_asked_for_too() -> None:
     def tasks(name: str, *asked: Any) -> list[tuple[str, str]]:
         files = (str(KNOWN[name].path),)
-        found = plan.make(as_request(backends=("keras3/jax",), examples=files, task=asked), BACKENDS, [])
+        found = plan.make_plan(as_request(backends=("keras3/jax",), examples=files, task=asked), BACKENDS, [])
         return [
             (one.task, found.impossible[one.id].reason if one.id in found.impossible else "") for one in found.tasks
         ]
@@ -171,7 +171,7 @@ def test_what_only_infers_is_not_asked_to_train_where_inference_is_asked_for_too
 
 def test_inference_of_what_an_example_trains_has_a_folder_of_its_own() -> None:
     asked = as_request(backends=("keras3/jax",), examples=(str(KNOWN["mnist_mlp"].path),), task=("infer",))
-    (cell,) = plan.make(asked, BACKENDS, []).tasks
+    (cell,) = plan.make_plan(asked, BACKENDS, []).tasks
     assert cell.id == "mnist_mlp__keras3-jax__channels_last__cpu__task=infer__r1"
 
 

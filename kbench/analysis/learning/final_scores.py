@@ -17,14 +17,16 @@ FEWEST = 3  # seeds
 NAMES = ("val_accuracy", "accuracy", "val_loss", "loss")  # the first that all rows have is compared
 
 
-def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
+def add_notes(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
     """The rows, with their final score beside the best one of their kind, where they have that of enough seeds."""
     found: dict[RowKey, dict[int, Measured]] = {}
     for one in measured:
         if one.outcome.status == OK and one.epochs:
             found.setdefault(one.cell.key, {}).setdefault(one.cell.seed, one)
     known: dict[RowKey, BesideBest] = {}
-    for group in axes.beside([row for row in rows if row.status == OK], lambda row: row.key.ranking, ()).values():
+    for group in axes.group_by_point(
+        [row for row in rows if row.status == OK], lambda row: row.key.ranking, ()
+    ).values():
         known |= _of_group(
             {row.key: found.get(row.key, {}) for row in group}, {row.key: row.backend for row in group}
         )

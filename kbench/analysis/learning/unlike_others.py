@@ -24,7 +24,7 @@ _TRAINING = ("1 step", "10 steps")  # the quantities of parity that a training h
 def compared(rows: Sequence[Summary]) -> list[list[Summary]]:
     """The validated rows that do the same work, where there are three to compare."""
     groups = []
-    for group in axes.beside(rows, lambda row: row.key.work, ()).values():
+    for group in axes.group_by_point(rows, lambda row: row.key.work, ()).values():
         trained = [row for row in group if row.work.trains and row.status == OK and not row.differs]
         # Chance depends on the number of validation samples, which a script may not report.
         scored = [row for row in trained if row.final_val_accuracy is not None]
@@ -49,7 +49,7 @@ def how(row: Summary, rows: Sequence[Summary]) -> Finding | None:
     )
 
 
-def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
+def add_notes(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
     """The rows; those that do not learn like the others with that finding, and the known cause if there is one."""
     facts = {one.cell.key: one.facts for one in measured}
     unlike: dict[int, Summary] = {}

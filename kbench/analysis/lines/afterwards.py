@@ -14,7 +14,7 @@ CHEAPER, SAVED = 2.0, 0.001  # times faster, and seconds a call: from then on pr
 EXPLAINS = 0.5  # of the difference between fit and evaluate: the mode is why
 
 
-def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
+def add_notes(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
     """The rows, with what was found of them."""
     found: dict[RowKey, str] = {}
     on_batch: dict[RowKey, float] = {}

@@ -14,7 +14,7 @@ from kbench.summary import Summary
 from kbench.values import OK, Measured
 
 
-def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
+def add_notes(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
     """The rows of lines, with these figures of their processes that ended ok."""
     of_row: dict[RowKey, list[Measured]] = {}
     for one in measured:

@@ -14,7 +14,7 @@ from kbench.summary import Summary
 from kbench.values import OK, Measured
 
 
-def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
+def add_notes(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
     """The rows, with what a line before them returned, too."""
     found: dict[RowKey, LikeLine] = {}
     before: dict[tuple[object, ...], list[tuple[str, Returned]]] = {}

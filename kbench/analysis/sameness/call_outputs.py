@@ -54,7 +54,7 @@ def _groups(measured: Iterable[Measured]) -> list[list[_Call]]:
     return list(groups.values())
 
 
-def noted(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
+def add_notes(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
     """The rows, with how they predict otherwise: in the first repeat in which they do."""
     measured = list(measured)
     found: dict[RowKey, Finding] = {}

@@ -71,7 +71,7 @@ class _Pair:
     @property
     def random(self) -> list[bool | None]:
         """Whether layers of either draw random numbers; None: not known."""
-        return [first_steps.draws(one) for one in (self.one, self.reference)]
+        return [first_steps.uses_random_layers(one) for one in (self.one, self.reference)]
 
     @property
     def is_same(self) -> bool:
@@ -158,9 +158,9 @@ def _declared(pair: _Pair, known: bool) -> str:
     small, large = sorted(pair.losses())
     if not known and (not pair.first or large < RISES * pair.first or small < HIGH * pair.first):
         return ""
-    part = first_steps.Part("rising loss", "", pair.share, 0.0, 1.0, Finding(kind="epoch", aspect="loss"))
+    part = first_steps.Check("rising loss", "", pair.share, 0.0, 1.0, Finding(kind="epoch", aspect="loss"))
     one, other = pair.one, pair.reference
-    return first_steps.declared(part, one, other) or first_steps.declared(part, other, one)
+    return first_steps.declared_reason(part, one, other) or first_steps.declared_reason(part, other, one)
 
 
 def _allowed(pair: _Pair) -> float:

@@ -79,7 +79,7 @@ def fingerprint(known: Mapping[str, object]) -> str:
     return hashlib.sha256(_json(counted).encode()).hexdigest()[:12]
 
 
-def described(measured: Sequence[Measured]) -> list[Measured]:
+def fill_in_layers(measured: Sequence[Measured]) -> list[Measured]:
     """The cells, in which a model without layers of Keras has those of the model that it was shown to be.
 
     That is the commonest model of its example and repeat that has the same weights and, from them, the same outputs.
@@ -117,7 +117,7 @@ def differences(measured: Sequence[Measured]) -> dict[str, tuple[Finding, ...]]:
     return compared(measured)[0]
 
 
-def noted(measured: Sequence[Measured]) -> list[Measured]:
+def add_notes(measured: Sequence[Measured]) -> list[Measured]:
     """The cells with what is declared of their first step and later epochs, or why that was not checked."""
     return compared(measured)[1]
 
@@ -174,7 +174,7 @@ def changed_by_arguments(measured: Sequence[Measured]) -> list[Measured]:
     found = []
     for one in measured:
         beside = plain.get((one.cell.key.without([ARGUMENTS]), one.cell.repeat), one)
-        how = [] if beside is one else unlike(reported(one), reported(beside))
+        how = [] if beside is one else list_differences(reported(one), reported(beside))
         found.append(_with(one, [replace(each, kind="arguments") for each in how]))
     return found
 
@@ -192,7 +192,7 @@ def _groups(measured: Sequence[Measured]) -> list[list[Measured]]:
     return list(groups.values())
 
 
-def unlike(one: Mapping[str, object], other: Mapping[str, object]) -> list[Finding]:
+def list_differences(one: Mapping[str, object], other: Mapping[str, object]) -> list[Finding]:
     """How two cells of different runs differ in what both `reported`."""
     return [
         _finding("run", name, one[name], other[name])

@@ -33,7 +33,7 @@ FLOOR, MOSTLY_ROUNDING = 1e-4, 1e-2  # of the largest change of a trained weight
 
 
 @dataclass(frozen=True)
-class Part:
+class Check:
     """Two numbers or changes that must agree."""
 
     what: str  # as in a backend's file
@@ -53,7 +53,7 @@ def unchecked(one: Measured) -> tuple[Finding, ...]:
     return (Finding(kind="first step unchecked", own=why),) if why else ()
 
 
-def draws(one: Measured) -> bool | None:
+def uses_random_layers(one: Measured) -> bool | None:
     """Whether layers draw random numbers in training; None where that is not known."""
     step = one.facts.first_step
     return None if step is None or step.draws is None or _why_unchecked(step) else bool(step.draws)
@@ -75,11 +75,13 @@ def compare(one: Measured, other: Measured) -> tuple[Finding | None, tuple[str, 
     if _why_unchecked(own) or _why_unchecked(right):
         return None, ()
     reasons: dict[str, None] = {}
-    worst: Part | None = None
+    worst: Check | None = None
     for part in _parts(own, right):
         if part.distance <= (0.0 if math.isnan(part.allowed) else part.allowed):  # of what is no number on both
             continue
-        reason = declared(part, one, other) or declared(replace(part, moving=part.moving[::-1]), other, one)
+        reason = declared_reason(part, one, other) or declared_reason(
+            replace(part, moving=part.moving[::-1]), other, one
+        )
         if reason:
             reasons[reason] = None
         elif part.what == "loss":  # its cause is nearer than that of any weight
@@ -89,7 +91,7 @@ def compare(one: Measured, other: Measured) -> tuple[Finding | None, tuple[str, 
     return (None, tuple(reasons)) if worst is None else (worst.found, ())
 
 
-def _parts(own: Step, right: Step) -> Iterator[Part]:
+def _parts(own: Step, right: Step) -> Iterator[Check]:
     """The loss first; the rest where both have as many weights: frameworks may split them otherwise."""
     yield _loss(own.loss, right.loss, own, right)
     if len(own.changes) != len(right.changes):
@@ -105,7 +107,7 @@ def _parts(own: Step, right: Step) -> Iterator[Part]:
         yield _change(mine, theirs, *changes, share if _trained(mine) else CHANGE, floor)
     if own.draws is not None and right.draws is not None and bool(own.draws) != bool(right.draws):
         how = Finding(kind="first step", aspect="draws", own=own.draws, other=right.draws)
-        yield Part("", "", math.inf, 0.0, 1.0, how)
+        yield Check("", "", math.inf, 0.0, 1.0, how)
     elif own.draws and right.draws:
         yield _loss(own.noisy_loss, right.noisy_loss, own, right, noise=True)
         for mine, theirs in pairs:
@@ -137,7 +139,7 @@ def _effect(one: Change) -> float:
     return one.rounding / one.change if one.rounding is not None and one.change else math.inf
 
 
-def _kinds(pairs: Sequence[tuple[Change, Change]]) -> Iterator[Part]:
+def _kinds(pairs: Sequence[tuple[Change, Change]]) -> Iterator[Check]:
     """Of all kernels, all gammas and so on, how much more they change: their median, in which rounding is little."""
     kinds: dict[tuple[str, str], list[float]] = {}
     for mine, theirs in pairs:
@@ -150,10 +152,10 @@ def _kinds(pairs: Sequence[tuple[Change, Change]]) -> Iterator[Part]:
         error = median(abs(one - middle) for one in ratios) * 1.86 / math.sqrt(len(ratios))  # of normal deviations
         about = {"layer": kind, "layers": len(ratios), "weight": weight}
         how = Finding(kind="first step", aspect="kind", own=math.exp(middle), other=1.0, about=about)
-        yield Part("1 step", kind, abs(middle), CHANGE + MEDIANS * error, 1.0, how)
+        yield Check("1 step", kind, abs(middle), CHANGE + MEDIANS * error, 1.0, how)
 
 
-def _loss(own: float | None, right: float | None, mine: Step, theirs: Step, noise: bool = False) -> Part:
+def _loss(own: float | None, right: float | None, mine: Step, theirs: Step, noise: bool = False) -> Check:
     numbers = [math.nan if value is None else value for value in (own, right)]
     scale = max(map(abs, numbers))
     moves = (mine.loss_rounding or 0.0) + (theirs.loss_rounding or 0.0)
@@ -161,7 +163,7 @@ def _loss(own: float | None, right: float | None, mine: Step, theirs: Step, nois
     distance = 0.0 if same else abs(numbers[0] - numbers[1])
     how = Finding(kind="first step", aspect="loss", own=own, other=right, about={"noise": noise})
     allowed = 0.0 if math.isnan(distance) else LOSS * scale + ROUNDING * moves + 1e-7
-    return Part("loss", "", math.inf if math.isnan(distance) else distance, allowed, scale, how)
+    return Check("loss", "", math.inf if math.isnan(distance) else distance, allowed, scale, how)
 
 
 def _change(
@@ -172,7 +174,7 @@ def _change(
     share: float,
     floor: float = 0.0,
     noise: bool = False,
-) -> Part:
+) -> Check:
     """`mine`, `theirs`: the norm and the sums of a change; `share` of it is allowed, and `floor` of rounding."""
     size, other = (math.nan if one[0] is None else one[0] for one in (mine, theirs))
     sums = [[math.nan if one is None else one for one in each[1]] for each in (mine, theirs)]
@@ -192,7 +194,7 @@ def _change(
     how = Finding(kind="first step", aspect=aspect, own=mine[0], other=theirs[0], about=about)
     allowed = 0.0 if distance == math.inf else allowed
     moving = _average(own, mine[1]), _average(right, theirs[1])
-    return Part("1 step", own.kind, distance, allowed, scale, how, _trained(own), moving)
+    return Check("1 step", own.kind, distance, allowed, scale, how, _trained(own), moving)
 
 
 def _average(one: Change, sums: Sequence[float | None]) -> Average | None:
@@ -221,7 +223,7 @@ def reason_of_larger_loss(one: Measured, other: Measured) -> str:
     return next((known.reason for known in fitting), "")
 
 
-def declared(part: Part, one: Measured, other: Measured) -> str:
+def declared_reason(part: Check, one: Measured, other: Measured) -> str:
     """The reason in the backend's file of `one` for this difference from the other; empty if there is none."""
     share = part.distance / part.scale if part.scale else math.inf
     of_batches = _averages_apart(part, one, other)
@@ -237,7 +239,7 @@ def declared(part: Part, one: Measured, other: Measured) -> str:
     return ""
 
 
-def _averages_apart(part: Part, one: Measured, other: Measured) -> float:
+def _averages_apart(part: Check, one: Measured, other: Measured) -> float:
     """As averages.apart; infinite of what is no moving average, or if no formula is declared of one."""
     own, right = part.moving
     formulas, others = (

@@ -58,7 +58,7 @@ def _at_the_end(one: Measured) -> Measured:
 
 
 def _is_checked(one: Measured) -> bool:
-    return None not in (one.facts.first_step, one.facts.step_again, first_steps.draws(one))
+    return None not in (one.facts.first_step, one.facts.step_again, first_steps.uses_random_layers(one))
 
 
 def changed(one: Measured) -> Finding | None:

@@ -127,7 +127,7 @@ def compare(
     chance that any interval of rows that are together is wrong: of all their pairs if the fastest is the reference.
     """
     found = []
-    for together in axes.beside(rows, lambda one: one.key, along).values():
+    for together in axes.group_by_point(rows, lambda one: one.key, along).values():
         best = [(one, max(together, key=lambda other: reference(one, other))) for one in together]
         pairs = [(one, other) for one, other in best if reference(one, other)]
         count = math.comb(len(together), 2) if kind == TO_FASTEST else sum(one is not other for one, other in pairs)
