@@ -155,6 +155,8 @@ def test_a_wrong_import_in_the_guest_is_refused_by_the_linter(tmp_path: Path) ->
     for importer, line in {
         "sketches": "from kbench_guest.watching import calls",  # upwards
         "hosting.shell": "def late(): from kbench_guest.training import epochs",  # to a room beside it
+        "proof.weights": "import kbench_guest.proof.reference",  # a ring, with the next
+        "proof.reference": "import kbench_guest.proof.weights",
         "nowhere": "",  # a module without a place
     }.items():
         file = tmp_path / "kbench" / "guest" / "kbench_guest" / f"{importer.replace('.', '/')}.py"
@@ -164,6 +166,7 @@ def test_a_wrong_import_in_the_guest_is_refused_by_the_linter(tmp_path: Path) ->
     for said in (
         "kbench_guest.sketches -> kbench_guest.watching.calls",
         "kbench_guest.hosting.shell -> kbench_guest.training.epochs",
+        "No cycles are allowed in kbench_guest.proof.",
         "kbench_guest.nowhere",
     ):
         assert said in broken.stdout

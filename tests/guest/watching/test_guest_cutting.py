@@ -25,7 +25,7 @@ class Model:
         return np.asarray(x)[:, 0] if steps is None else np.zeros(steps * 32)
 
 
-class Calls:
+class Recorder:
     text = ""
 
     def is_cut(self, text: str) -> None:
@@ -47,11 +47,11 @@ class Dataset:
 
 
 @pytest.fixture
-def cut(tmp_path: Path) -> Iterator[tuple[Any, Calls]]:
-    calls, kind = Calls(), type("Cut", (Model,), {"fit": Model.fit, "predict": Model.predict})
+def cut(tmp_path: Path) -> Iterator[tuple[Any, Recorder]]:
+    recorder, kind = Recorder(), type("Cut", (Model,), {"fit": Model.fit, "predict": Model.predict})
     with guest(tmp_path, "watching.cutting") as (cutting,):
-        cutting.watch(kind, 3, calls)
-        yield kind(), calls
+        cutting.watch(kind, 3, recorder)
+        yield kind(), recorder
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,8 @@ def cut(tmp_path: Path) -> Iterator[tuple[Any, Calls]]:
         (pandas.DataFrame(X), pandas.Series(Y)),
     ],
 )
-def test_each_kind_of_array_has_the_rows_of_so_many_steps(cut: tuple[Any, Calls], x: Any, y: Any) -> None:
-    model, calls = cut
+def test_each_kind_of_array_has_the_rows_of_so_many_steps(cut: tuple[Any, Recorder], x: Any, y: Any) -> None:
+    model, recorder = cut
     model.fit(x, y, batch_size=8, sample_weight=Y, validation_data=(x, y))
     given = model.given
     for x, y in ((given["x"], given["y"]), given["validation_data"]):
@@ -74,25 +74,25 @@ def test_each_kind_of_array_has_the_rows_of_so_many_steps(cut: tuple[Any, Calls]
             np.testing.assert_array_equal(one, X[:24])
         np.testing.assert_array_equal(np.asarray(y).reshape(-1), Y[:24])
     assert len(given["sample_weight"]) == 24
-    assert calls.text == "--max-steps cuts each epoch and each validation to 3 steps"
+    assert recorder.text == "--max-steps cuts each epoch and each validation to 3 steps"
 
 
-def test_nothing_is_said_and_changed_where_there_is_no_more(cut: tuple[Any, Calls]) -> None:
-    model, calls = cut
+def test_nothing_is_said_and_changed_where_there_is_no_more(cut: tuple[Any, Recorder]) -> None:
+    model, recorder = cut
     for x, more in ((X[:96], {}), (Dataset(2), {}), (iter(()), {"steps_per_epoch": 2}), (None, {})):
-        calls.text = "before"
+        recorder.text = "before"
         model.fit(x, **more)
-        assert model.given["x"] is x and calls.text == ""
+        assert model.given["x"] is x and recorder.text == ""
 
 
-def test_the_validation_set_is_split_off_before_the_cut(cut: tuple[Any, Calls]) -> None:
+def test_the_validation_set_is_split_off_before_the_cut(cut: tuple[Any, Recorder]) -> None:
     model, _ = cut
     model.fit(X, Y, validation_split=0.25)
     assert model.given["validation_split"] == 0 and len(model.given["x"]) == 96
     np.testing.assert_array_equal(model.given["validation_data"][1], Y[240:])
 
 
-def test_steps_that_the_program_asks_for_get_fewer_and_never_more(cut: tuple[Any, Calls]) -> None:
+def test_steps_that_the_program_asks_for_get_fewer_and_never_more(cut: tuple[Any, Recorder]) -> None:
     model, _ = cut
     endless = iter(int, 1)
     model.fit(endless, steps_per_epoch=20, validation_data=endless, validation_steps=2)
@@ -107,26 +107,26 @@ def test_steps_that_the_program_asks_for_get_fewer_and_never_more(cut: tuple[Any
     assert (model.given["steps_per_epoch"], model.steps_per_execution) == (3, 3)
 
 
-def test_a_dataset_begins_anew_in_each_epoch(cut: tuple[Any, Calls]) -> None:
+def test_a_dataset_begins_anew_in_each_epoch(cut: tuple[Any, Recorder]) -> None:
     model, _ = cut
     model.fit(Dataset(8), validation_data=Dataset(8))
     assert (model.given["x"].batches, model.given["validation_data"].batches) == (3, 3)
     assert "steps_per_epoch" not in model.given
 
 
-def test_a_generator_is_asked_for_no_more(cut: tuple[Any, Calls]) -> None:
+def test_a_generator_is_asked_for_no_more(cut: tuple[Any, Recorder]) -> None:
     model, _ = cut
     model.fit(batch for batch in range(9))
     assert list(model.given["x"]) == [0, 1, 2]
 
 
-def test_there_are_as_many_predictions_as_the_program_asks_for(cut: tuple[Any, Calls]) -> None:
-    model, calls = cut
+def test_there_are_as_many_predictions_as_the_program_asks_for(cut: tuple[Any, Recorder]) -> None:
+    model, recorder = cut
     found = model.predict(X)
     assert len(model.given["x"]) == 96 and found.shape == (320,)
     np.testing.assert_array_equal(found[:96], X[:96, 0])
     np.testing.assert_array_equal(found[96:192], X[:96, 0])
-    assert calls.text == (
+    assert recorder.text == (
         "--max-steps cuts it to 3 steps; the predictions of their rows stand for those of all others"
     )
     assert model.predict(iter(()), steps=5).shape == (160,) and model.given["steps"] == 3

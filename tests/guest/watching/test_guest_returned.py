@@ -45,13 +45,12 @@ class Framework:
         return value[::-1]
 
 
-def guarded(do: Callable[..., Any], *args: Any) -> Any:
-    return do(*args)
-
-
 class Written(list[dict[str, Any]]):
-    def write(self, event: str, **values: Any) -> None:
-        self.append({"event": event, **values})
+    def returned(self, site: str, **values: Any) -> None:
+        self.append({"site": site, **values})
+
+    def guarded(self, do: Callable[..., Any], *args: Any) -> Any:
+        return do(*args)
 
 
 X = np.arange(80, dtype="float64").reshape(40, 2)
@@ -60,7 +59,7 @@ X = np.arange(80, dtype="float64").reshape(40, 2)
 def test_the_first_call_of_a_line_is_reported_with_its_inputs_and_weights(tmp_path: Path) -> None:
     model, written = Model(), Written()
     with guest(tmp_path, "watching.returned") as (returned,):
-        kept = returned.ReturnedValues(Framework(), written, guarded)
+        kept = returned.ReturnedValues(Framework(), written)
         for _ in range(2):
             kept.keep("predict, line 3", "predict", model, lambda: {"x": X}, X @ model.layers[0].kernel)
     (only,) = written
@@ -74,7 +73,7 @@ def test_outputs_of_evaluate_are_computed_at_the_end_unless_the_model_was_traine
     model, trained, noisy, written = Model(), Model(), Model(), Written()
     noisy.noise = 1.0
     with guest(tmp_path, "watching.returned") as (returned,):
-        kept = returned.ReturnedValues(Framework(), written, guarded)
+        kept = returned.ReturnedValues(Framework(), written)
         for line, one in enumerate((model, trained, noisy)):
             kept.keep(f"evaluate, line {line}", "evaluate", one, lambda: {"x": X, "batch_size": 8}, [0.5, 0.25])
         kept.trains(trained)
@@ -90,7 +89,7 @@ def test_weights_that_a_file_of_the_users_gave_are_marked(tmp_path: Path) -> Non
     own.write_text("")
     kind = type("Kind", (Model,), {"load_weights": Model.load_weights})
     with guest(tmp_path, "watching.returned") as (returned,):
-        kept = returned.ReturnedValues(Framework(), Written(), guarded)
+        kept = returned.ReturnedValues(Framework(), Written())
         kept._began = own.stat().st_mtime + 1
         kept.watch(kind)
         model, other = kind(), kind()

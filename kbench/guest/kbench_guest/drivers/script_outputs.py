@@ -29,7 +29,7 @@ class Sites:
         self._framework = framework
         self._spec = spec
         self._events = events
-        self._returned = ReturnedValues(framework, events, None)
+        self._returned = ReturnedValues(framework, None)
         self._kept: List[Tuple[Any, ...]] = []
 
     def keep(self, site: str, model: Any, x: Any, size: Any) -> None:

@@ -18,7 +18,7 @@ from kbench_guest.watching.about import rows
 
 if TYPE_CHECKING:
     from kbench_guest.frameworks.keras_models import KerasModels
-    from kbench_guest.protocol import Events
+    from kbench_guest.watching.recorder import Recorder
 
 APART = 0.1  # of an accuracy: fit and evaluate disagree
 MOST_BATCHES = 32
@@ -29,12 +29,11 @@ LONGEST = 2.0  # seconds of making batches
 
 
 class Afterwards:
-    """guarded: calls a function, and notes what it raises."""
+    """Keeps what it needs of calls, and tries when the program has ended."""
 
-    def __init__(self, framework: "KerasModels", events: "Events", guarded: Callable[..., Any]) -> None:
+    def __init__(self, framework: "KerasModels", recorder: "Recorder") -> None:
         self._framework = framework
-        self._events = events
-        self._guarded = guarded
+        self._recorder = recorder
         self._fits: Any = weakref.WeakKeyDictionary()  # model: (site, x, y, batch size, accuracy) of its last fit
         self._evaluated: Dict[str, Tuple[Any, ...]] = {}  # site: what disagrees there
         self._predicted: Dict[str, Tuple[Any, Any]] = {}  # site: (model, its first samples)
@@ -74,10 +73,10 @@ class Afterwards:
     def finish(self, counts: Dict[str, int]) -> None:
         """The program has ended. counts: calls of each site."""
         for site, kept in self._evaluated.items():
-            self._guarded(self._compare_modes, site, *kept)
+            self._recorder.guarded(self._compare_modes, site, *kept)
         for site, (model, x) in self._predicted.items():
             if counts.get(site, 0) >= MANY and model() is not None:
-                self._guarded(self._try_on_batch, site, model(), x)
+                self._recorder.guarded(self._try_on_batch, site, model(), x)
         for site, feeds in self._feeds.items():
             seconds: List[float] = []
             making = threading.Thread(target=_make_batches, args=(feeds, seconds))
@@ -86,7 +85,7 @@ class Afterwards:
             making.join(2 * LONGEST)
             taken = seconds[1:]  # the first may begin more than one
             if taken:
-                self._events.write("returned", site=site, batch_seconds=float(np.median(taken)))
+                self._recorder.returned(site, batch_seconds=float(np.median(taken)))
 
     def _try_on_batch(self, site: str, model: Any, x: Any) -> None:
         seconds = []
@@ -94,7 +93,7 @@ class Afterwards:
             start = time.perf_counter()
             np.asarray(model.predict_on_batch(x))
             seconds.append(time.perf_counter() - start)
-        self._events.write("returned", site=site, on_batch_seconds=float(np.median(seconds[2:])))
+        self._recorder.returned(site, on_batch_seconds=float(np.median(seconds[2:])))
 
     def _compare_modes(
         self, site: str, model: Any, evaluated: float, before: Any, fit: str, x: Any, y: Any, size: int, fitted: float
@@ -114,7 +113,7 @@ class Afterwards:
         kinds = {type(layer).__name__ for layer in every_layer(model)}
         modes = sorted(kind for kind in kinds if any(part in kind for part in MODES))
         found = {"site": fit, "fit": fitted, "evaluate": evaluated, "training": training, "inference": inference}
-        self._events.write("returned", site=site, beside_fit=dict(found, layers=modes))
+        self._recorder.returned(site, beside_fit=dict(found, layers=modes))
 
     def _training_mode(self, model: Any) -> Callable[[Any], Any]:
         """What computes the model's outputs as in training."""

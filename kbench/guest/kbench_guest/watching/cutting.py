@@ -16,7 +16,7 @@ from kbench_guest.watching.about import is_array, rows
 from kbench_guest.watching.wrapping import EVALUATES, FITS, PREDICTS, by_name, wrap_methods
 
 if TYPE_CHECKING:
-    from kbench_guest.watching.calls import Calls
+    from kbench_guest.watching.recorder import Recorder
 
 UTILS = getattr(keras, "utils", None)
 SEQUENCE: Any = getattr(UTILS, "PyDataset", None) or getattr(UTILS, "Sequence", type("Sequence", (), {}))
@@ -24,17 +24,17 @@ OF_SEQUENCE = ("workers", "use_multiprocessing", "max_queue_size")  # settings o
 BATCH = 32  # rows, if the program does not say how many
 
 
-def watch(model_class: Any, most: int, calls: "Calls") -> None:
-    """Let these methods take `most` steps. calls: is told what was cut, and guards it."""
+def watch(model_class: Any, most: int, recorder: "Recorder") -> None:
+    """Let these methods take `most` steps. recorder: is told what was cut, and guards it."""
 
     def wrapped(method: str, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def called(model: Any, *args: Any, **kwargs: Any) -> Any:
             given = by_name(original, args, kwargs)
-            cut = calls.guarded(Cut, method, model, given, most) if given is not None else None
+            cut = recorder.guarded(Cut, method, model, given, most) if given is not None else None
             if cut is None:
                 return original(model, *args, **kwargs)
-            calls.is_cut(cut.text)
+            recorder.is_cut(cut.text)
             return cut.whole(original(model, **cut.given))
 
         return called

@@ -18,16 +18,16 @@ from kbench_guest.watching.wrapping import wrap_methods
 if TYPE_CHECKING:
     from kbench_guest.frameworks.keras_models import KerasModels
     from kbench_guest.program_files import Files
-    from kbench_guest.watching.calls import Calls
+    from kbench_guest.watching.recorder import Recorder
 
 LOOP = "loop"  # how a line is named that ends a step
 
 
 class Loops:
-    """The loops of a program. calls: those of its models, which note the steps."""
+    """The loops of a program."""
 
-    def __init__(self, calls: "Calls", framework: "KerasModels", files: "Files") -> None:
-        self._calls = calls
+    def __init__(self, framework: "KerasModels", recorder: "Recorder", files: "Files") -> None:
+        self._recorder = recorder
         self._framework = framework
         self._files = files
         self._compiled: Optional[Any] = None  # the compiled function that runs
@@ -57,7 +57,7 @@ class Loops:
     def _differentiates(self, method: str, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def gradient(tape: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
-            if self._compiled is None and not self._calls.inside() and is_number(target):
+            if self._compiled is None and self._recorder.observes() and is_number(target):
                 self._loss = target
             return original(tape, target, *args, **kwargs)
 
@@ -66,7 +66,7 @@ class Loops:
     def _goes_backward(self, method: str, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def backward(loss: Any, *args: Any, **kwargs: Any) -> Any:
-            if not self._calls.inside() and is_number(loss):
+            if self._recorder.observes() and is_number(loss):
                 self._loss = loss.detach()
             return original(loss, *args, **kwargs)
 
@@ -75,7 +75,7 @@ class Loops:
     def _wrapped(self, method: str, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def apply(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-            if self._applies or self._calls.inside():
+            if self._applies or not self._recorder.observes():
                 return original(optimizer, *args, **kwargs)
             if method == "apply_gradients" and args:  # which may be a zip, that can be read once
                 args = (list(args[0]), *args[1:])
@@ -84,7 +84,7 @@ class Loops:
                 found = original(optimizer, *args, **kwargs)
             finally:
                 self._applies = False
-            self._calls.guarded(self._updated, optimizer, args)
+            self._recorder.guarded(self._updated, optimizer, args)
             return found
 
         return apply
@@ -99,16 +99,16 @@ class Loops:
             self._trains[self._compiled] = number
 
     def _of_torch(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        if not self._calls.inside():
+        if self._recorder.observes():
             groups: Iterable[Dict[str, Any]] = optimizer.param_groups
-            self._calls.guarded(self._end, sum(one.numel() for group in groups for one in group["params"]))
+            self._recorder.guarded(self._end, sum(one.numel() for group in groups for one in group["params"]))
 
     def _compiled_call(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """In the place of the method that runs a compiled function."""
 
         @functools.wraps(original)
         def called(function: Any, *args: Any, **kwargs: Any) -> Any:
-            if self._compiled is not None or self._calls.inside():
+            if self.runs():
                 return original(function, *args, **kwargs)
             return self.run(function, functools.partial(original, function), args, kwargs)
 
@@ -124,7 +124,7 @@ class Loops:
         if key in self._trains:
             returned = found if isinstance(found, (list, tuple)) else [found]
             self._loss = next((one for one in returned if is_number(one)), None)
-            self._calls.guarded(self._end, self._trains[key])
+            self._recorder.guarded(self._end, self._trains[key])
         return found
 
     def _jit(self, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -138,18 +138,21 @@ class Loops:
 
     def runs(self) -> bool:
         """Whether a compiled function of the program or an observed call is under way."""
-        return self._compiled is not None or self._calls.inside()
+        return self._compiled is not None or not self._recorder.observes()
 
     def _end(self, parameters: int) -> None:
         """A step has ended, in a line of the program."""
-        site = self._calls.site(LOOP)
+        site = self._recorder.site(LOOP)
         ended = overhead.now()
         with overhead.excluded_from_time():
-            self._calls.step_loss(site, self._loss)
-            self._loss = None
+            site.loss, self._loss = self._loss, None
+            self._recorder.loss(site, site.loss)
             if site.name in self._ended:
-                self._calls.end_step(site, ended - self._ended[site.name], parameters)
-            self._calls.passed_on(site)
+                if not site.described:
+                    self._recorder.describe(site, "train", {"parameters": parameters})
+                self._recorder.step(site, ended - self._ended[site.name])
+                self._recorder.report(site)
+            self._recorder.passed_on(site)
         self._ended[site.name] = overhead.now()
 
 

@@ -25,7 +25,7 @@ from kbench_guest.watching.wrapping import SCORES, by_name, wrap_methods
 
 if TYPE_CHECKING:
     from kbench_guest.frameworks.keras_models import KerasModels
-    from kbench_guest.protocol import Events
+    from kbench_guest.watching.recorder import Recorder
 
 MOST_ROWS = 32
 MOST_NUMBERS = 1 << 22  # of a weight that are hashed, from the front
@@ -65,12 +65,14 @@ def numbers(values: Dict[str, Any]) -> Dict[str, float]:
 
 
 class ReturnedValues:
-    """Keeps them. They are written as they come; `finish` adds what the program's end allows to compute."""
+    """Keeps them. They are written as they come; `finish` adds what the program's end allows to compute.
 
-    def __init__(self, framework: "KerasModels", events: "Events", guarded: Callable[..., Any]) -> None:
+    recorder: none if nothing is written.
+    """
+
+    def __init__(self, framework: "KerasModels", recorder: Optional["Recorder"]) -> None:
         self._framework = framework
-        self._events = events
-        self._guarded = guarded
+        self._recorder = recorder
         self._began = time.time()
         self._trained: Any = weakref.WeakSet()  # layers
         self._loaded: Any = weakref.WeakKeyDictionary()  # layer: places of its weights that a file gave it
@@ -111,7 +113,7 @@ class ReturnedValues:
         if outputs is not None:
             told.update(_sampled(outputs))
             outputs = [one[:most] for one in outputs]
-        self._events.write("returned", site=site, **plain_numbers(told))
+        self._recorder.returned(site, **plain_numbers(told))
         if batch is None and hasattr(x, "__getitem__") and hasattr(x, "__len__"):
             batch = x  # a Sequence, of which the first batch is asked for later
         if batch is not None and not told["trained"]:
@@ -120,7 +122,7 @@ class ReturnedValues:
     def finish(self) -> None:
         """The program has ended: compute what its calls did not return, and whether they return it again."""
         for kept in self._kept:
-            self._guarded(self._again, *kept)
+            self._recorder.guarded(self._again, *kept)
         self._kept = []
 
     def _again(
@@ -140,7 +142,7 @@ class ReturnedValues:
             outputs, again = again, self._arrays(mapped(lambda one: one[:most], model.predict_on_batch(batch)))
             more.update(_sampled(outputs))
         more["random"] = int(not _close(outputs, again))
-        self._events.write("returned", site=site, **plain_numbers(more))
+        self._recorder.returned(site, **plain_numbers(more))
 
     # weights
 
@@ -168,7 +170,7 @@ class ReturnedValues:
     def _sets(self, method: str, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def given(model: Any, *args: Any, **kwargs: Any) -> Any:
-            self._guarded(self._is_new, model)
+            self._recorder.guarded(self._is_new, model)
             return original(model, *args, **kwargs)
 
         return given
@@ -182,11 +184,11 @@ class ReturnedValues:
         @functools.wraps(original)
         def loaded(model: Any, *args: Any, **kwargs: Any) -> Any:
             with overhead.excluded_from_time():
-                before = self._guarded(self._hashes, model)
+                before = self._recorder.guarded(self._hashes, model)
             found = original(model, *args, **kwargs)
             with overhead.excluded_from_time():
                 named = by_name(original, args, kwargs) or {}
-                self._guarded(self._mark, model, before, named)
+                self._recorder.guarded(self._mark, model, before, named)
             return found
 
         return loaded

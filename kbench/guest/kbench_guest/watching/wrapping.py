@@ -16,8 +16,10 @@ SCORES = EVALUATES + ("test_on_batch",)
 CALL = "__call__"
 TRAINS = FITS + ("train_on_batch",)
 GIVE_SCORES = SCORES + ("train_on_batch",)
-IN_LOOPS = ("train_on_batch", "test_on_batch", "predict_on_batch", "call", "loop")  # as lines are named
 RUNS = SCORES + PREDICTS + ("predict_on_batch",)
+
+# A call's positional arguments, the others, and what to do with what it returns.
+Observed = Tuple[Tuple[Any, ...], Dict[str, Any], Callable[[Any], None]]
 
 
 def wrap_methods(
