@@ -21,7 +21,7 @@ def main(path: str, guest: str) -> None:
     import keras
 
     from kbench_guest import arrays, frameworks
-    from kbench_guest.drivers import example_file
+    from kbench_guest.training import example_file
 
     framework = frameworks.load()
     example = example_file.load(os.path.expanduser(spec["example"]))

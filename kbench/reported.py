@@ -59,7 +59,7 @@ class Change(msgspec.Struct, frozen=True, rename={"kind": "class"}):
 
 
 class Step(Event, frozen=True, tag="step"):
-    """The first optimizer step, taken on trial: see kbench_guest/drivers/first_step.py."""
+    """The first optimizer step, taken on trial: see kbench_guest/training/first_step.py."""
 
     changes: tuple[Change, ...]
     loss: float | None = None
@@ -131,7 +131,7 @@ class Fit(Event, frozen=True, tag="fit"):
 
 
 class Weight(msgspec.Struct, frozen=True):
-    """A weight of a model when a call returned: see kbench_guest/observing/returned.py."""
+    """A weight of a model when a call returned: see kbench_guest/watching/returned.py."""
 
     layer: str  # "Conv2D 1"
     weight: str

@@ -5,9 +5,12 @@ from __future__ import annotations
 import ast
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+from kbench.bootstrap import entry
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 GUEST = sorted((CHECKOUT / "kbench" / "guest").rglob("*.py"))
@@ -139,8 +142,34 @@ def test_a_twin_imports_its_framework_and_neither_keras_nor_kbench_and_is_short(
 
 def test_the_host_imports_nothing_of_the_guest() -> None:
     for path in HOST:
-        found = [module for module in imports(parse(path)) if module.startswith("kbench.guest")]
+        found = [module for module in imports(parse(path)) if module.startswith(("kbench.guest", "kbench_guest"))]
         assert found == [], name_of(path)
+
+
+def test_a_wrong_import_in_the_guest_is_refused_by_the_linter(tmp_path: Path) -> None:
+    shutil.copytree(CHECKOUT / "kbench", tmp_path / "kbench")
+    shutil.copy(CHECKOUT / "pyproject.toml", tmp_path)
+    command = entry.checks(Path(sys.executable), ["--lint"])["import-linter"]
+    kept = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert kept.returncode == 0, kept.stdout
+    for importer, line in {
+        "sketches": "from kbench_guest.watching import calls",  # upwards
+        "hosting.shell": "def late(): from kbench_guest.training import epochs",  # to a room beside it
+        "proof.weights": "import kbench_guest.proof.reference",  # a ring, with the next
+        "proof.reference": "import kbench_guest.proof.weights",
+        "nowhere": "",  # a module without a place
+    }.items():
+        file = tmp_path / "kbench" / "guest" / "kbench_guest" / f"{importer.replace('.', '/')}.py"
+        file.write_text((file.read_text(encoding="utf-8") if file.exists() else "") + f"\n{line}\n", encoding="utf-8")
+    broken = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert broken.returncode == 1
+    for said in (
+        "kbench_guest.sketches -> kbench_guest.watching.calls",
+        "kbench_guest.hosting.shell -> kbench_guest.training.epochs",
+        "No cycles are allowed in kbench_guest.proof.",
+        "kbench_guest.nowhere",
+    ):
+        assert said in broken.stdout
 
 
 def test_only_the_command_line_and_its_commands_see_argparse() -> None:

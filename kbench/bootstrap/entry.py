@@ -83,7 +83,7 @@ def checks(python: Path, arguments: list[str]) -> dict[str, list[str]]:
         "ruff format": [str(python), "-m", "ruff", "format", "--check"],
         "mypy": [*mypy, str(environment / "mypy_cache")],
         "mypy of the tests": [*mypy, str(environment / "mypy_cache_of_tests"), "--config-file", "tests/mypy.ini"],
-        "import-linter": [str(python.with_name("lint-imports")), "--no-logo"],
+        "import-linter": ["env", "PYTHONPATH=kbench/guest", str(python.with_name("lint-imports")), "--no-logo"],
     }
     if arguments == ["--lint"]:
         return lint

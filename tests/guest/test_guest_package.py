@@ -50,8 +50,8 @@ def test_nothing_heavy_is_imported_before_the_phase_that_times_it() -> None:
 def test_a_program_without_keras_finds_what_it_needs_of_the_guest() -> None:
     free = [
         "arrays", "clock", "process", "protocol", "scores", "turns", "frameworks.interface",
-        "frameworks.layer_settings", "drivers.epochs", "drivers.example_file", "drivers.feeding",
-        "proof.fingerprint", "proof.initializers", "proof.reference",
+        "frameworks.layer_settings", "training.epochs", "training.example_file", "training.feeding",
+        "proof.fingerprint", "proof.initializers", "proof.reference", "watching.recorder",
     ]  # fmt: skip
     imports = "".join(f"; import kbench_guest.{name}" for name in free)
     code = f"import sys; sys.path.insert(0, sys.argv[1]); sys.modules['keras'] = None{imports}"

@@ -10,7 +10,6 @@ from kbench_guest.turns import Settled
 
 if TYPE_CHECKING:
     from kbench_guest.frameworks.interface import Framework, Pending
-    from kbench_guest.observing.between_epochs import BetweenEpochs
     from kbench_guest.turns import TurnClient
 
 RUN_AHEAD = 2  # how many steps a framework may begin before earlier ones are done, if steps are slow
@@ -19,30 +18,18 @@ LONG = 10  # so many times as long a step counts, also after a pause
 
 
 class EpochClock:
-    """Seconds from the start of an epoch to the end of its last batch on the device.
+    """Seconds from the start of an epoch to the end of its last batch on the device."""
 
-    around: of BetweenEpochs. What it takes is not in that time: `before` and `after` it are its seconds.
-    """
-
-    def __init__(self, framework: "Framework", model: Any, around: Optional["BetweenEpochs"] = None) -> None:
+    def __init__(self, framework: "Framework", model: Any) -> None:
         self._framework = framework
         self._model = model
-        self._around = around
-        self.before = self.after = 0.0
 
     def begin(self, epoch: int, logs: Any = None) -> None:
-        began = time.perf_counter()
-        if self._around:
-            self._around.begins()
         self.start = time.perf_counter()
-        self.before = self.start - began
 
     def finish(self, epoch: int, logs: Any = None) -> None:
         self._framework.wait(self._model)
         self.end = time.perf_counter()
-        if self._around:
-            self._around.ends()
-        self.after = time.perf_counter() - self.end
 
 
 class StepClock:

@@ -68,7 +68,7 @@ def test_so_it_is_in_processes_that_a_program_starts(both: Path, tmp_path: Path)
     home = tmp_path / "home"
     home.mkdir()
     guest = paths.GUEST / "kbench_guest"
-    (home / "sitecustomize.py").write_text((guest / "observing" / "in_children.py").read_text())
+    (home / "sitecustomize.py").write_text((guest / "hosting" / "in_children.py").read_text())
     (home / "legacy_keras.py").write_text((guest / "frameworks" / "legacy_keras.py").read_text())
     (home / "keras.json").write_text('{"backend": "tensorflow"}')
     program = "import keras, os\nprint(keras.__name__, os.environ['KERAS_HOME'], os.environ['KERAS_BACKEND'])"

@@ -23,10 +23,10 @@ def loaded(folder: Path, name: str, model: Any, **modules: Any) -> Iterator[tupl
     file = folder / "twin.py"
     file.write_text(TWIN)
     with (
-        guest(folder, "frameworks.native", "drivers.twin") as (native, drivers),
+        guest(folder, "frameworks.native", "training.twin") as (native, twins),
         mock.patch.dict(sys.modules, modules),
     ):
-        twin = drivers.Twin(str(file), True, 0)
+        twin = twins.Twin(str(file), True, 0)
         twin._file.MODEL = model
         twin.build([])
         yield native.load(name, next(iter(modules))), twin

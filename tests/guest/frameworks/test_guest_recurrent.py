@@ -88,7 +88,7 @@ def test_what_is_known_is_reported_once_and_nothing_else(
     tmp_path: Path, framework: Answering, model: object, told: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     events = mock.Mock()
-    with guest(tmp_path, "drivers.recurrent_kernel") as (driver,), driver.reported(framework, model, events):
+    with guest(tmp_path, "training.recurrent_kernel") as (module,), module.reported(framework, model, events):
         assert not events.write.called
     assert [call.kwargs["recurrent_kernel"] for call in events.write.mock_calls] == told
 
@@ -96,8 +96,8 @@ def test_what_is_known_is_reported_once_and_nothing_else(
 def test_the_error_of_a_model_stays_its_own(tmp_path: Path) -> None:
     answering = Answering(set(), set())
     with (
-        guest(tmp_path, "drivers.recurrent_kernel") as (driver,),
+        guest(tmp_path, "training.recurrent_kernel") as (module,),
         pytest.raises(ZeroDivisionError),
-        driver.reported(answering, "model", mock.Mock()),
+        module.reported(answering, "model", mock.Mock()),
     ):
         raise ZeroDivisionError

@@ -48,7 +48,7 @@ def look(
         from kbench_guest.drivers import tracing
 
         with events.phase("trace"):
-            tracing.write(framework, fit, spec, events)
+            tracing.write(framework, fit.run, fit.steps, spec, events)
 
 
 class InsideFit:

@@ -3,15 +3,12 @@
 Each step is a phase of the cell. Neither Keras nor numpy is imported before the phase that times it.
 """
 
-import importlib
-import os
-import re
-from typing import TYPE_CHECKING, Any, Dict, List, Tuple
+from typing import TYPE_CHECKING, Any, Dict
 
+from kbench_guest.proof.as_asked import check_device, check_loaded, check_settings
 from kbench_guest.protocol import Refused
 
 if TYPE_CHECKING:
-    from kbench_guest.frameworks.interface import Framework
     from kbench_guest.protocol import Events
 
 
@@ -19,8 +16,8 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
     """Run the cell of this spec. Raises Refused if it cannot go on."""
     with events.phase("import"):
         from kbench_guest import arrays, frameworks, process
-        from kbench_guest.drivers import epochs, example_file, example_model, feeding, parity, timing
-        from kbench_guest.observing import within_steps
+        from kbench_guest.drivers import parity
+        from kbench_guest.training import epochs, example_file, example_model, feeding, timing, within_steps
 
         framework = frameworks.exporting(spec) if spec["kind"] == "export" else frameworks.load()
         threads, cores, imported = process.threads(framework), within_steps.cores(), process.frameworks()
@@ -70,69 +67,3 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
         events.write("note", text=f"its file also imports {' and '.join(others)}")
     if again is not None:
         again()
-
-
-def check_loaded(spec: Dict[str, Any], versions: Tuple[str, str], events: "Events") -> None:
-    """Report what Keras loaded, and refuse to measure anything else than was asked for."""
-    import numpy
-    from keras import backend
-
-    from kbench_guest import process
-
-    loaded = {name: getattr(backend, name)() for name in ("image_data_format", "floatx", "epsilon")}
-    loaded.update(keras_backend=backend.backend(), keras_version=versions[0], backend_version=versions[1])
-    events.write("loaded", numpy_version=numpy.__version__, **loaded)
-    for name in sorted(loaded):
-        asked = spec["versions"].get(name[: -len("_version")]) if name.endswith("_version") else spec[name]
-        if asked and not same(name, loaded[name], asked):
-            raise Refused("mismatch", f"Keras loaded {name} {loaded[name]}, but {asked} was asked for")
-    own, short = loaded["keras_backend"], re.split("[@+]", spec["backend"].split("/")[-1])[0]
-    computes = spec["kind"] != "export"  # else Keras only makes the model
-    if computes and own not in short and any(one in short for one in process.FRAMEWORKS):
-        events.write("note", text=f"{' '.join([own, versions[1]])} does the computing, unlike what the name says")
-    named = os.environ.get("KERAS_BACKEND", own)
-    if named != own:
-        events.write("note", text=f"KERAS_BACKEND={named} is ignored: this runs on {own}, as kbench was asked")
-    check_sources(sorted(spec["sources"]))
-
-
-def check_sources(packages: List[str]) -> None:
-    """Refuse a package that was not imported from the user's own folder, which PYTHONPATH names."""
-    folders = [os.path.realpath(one) for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one]
-    for name in packages:
-        file = os.path.realpath(importlib.import_module(name).__file__)
-        if not any(file.startswith(os.path.join(folder, "")) for folder in folders):
-            raise Refused("mismatch", f"Python imports {name} from {file}, not from your folder")
-
-
-def check_device(framework: "Framework", model: Any, spec: Dict[str, Any], events: "Events") -> None:
-    """Report the device that the model is on, and refuse to measure on another one than was asked for."""
-    device = framework.device(model)
-    events.write("device", device=device)
-    if device not in (spec["device"], "unknown"):
-        who = f"{spec['keras_backend']} {framework.versions()[1]}" if spec["keras_backend"] else "the twin"
-        asked = spec["device"]
-        raise Refused("device", f"the cell was to run on the {asked}, but {who} runs it on the {device}")
-
-
-def check_settings(framework: "Framework", model: Any, spec: Dict[str, Any], events: "Events") -> None:
-    """Set what was asked for, report the model's settings, and refuse to measure if they differ."""
-    if spec["jit"]:
-        framework.set_jit(model, spec["jit"] == "on")
-    held = framework.settings_of_model(model)
-    if held:
-        events.write("settings", **held)
-    if spec["jit"] and held["jit"] != spec["jit"]:
-        raise Refused("mismatch", f"jit_compile is {held['jit']}, but {spec['jit']} was asked for")
-    dtype = spec["policy"].replace("mixed_", "")
-    if dtype and held["computes_in"] and dtype not in held["computes_in"]:
-        raise Refused("mismatch", f"its layers compute in {' and '.join(held['computes_in'])}, not in {dtype}")
-
-
-def same(name: str, loaded: Any, asked: Any) -> bool:
-    """Whether a loaded value is the one asked for; a version may end with the name of a build."""
-    if name.endswith("_version"):
-        return loaded == asked or loaded.startswith((asked + "+", asked + "-", asked + "."))
-    if name == "epsilon":
-        return abs(loaded - asked) < 1e-12
-    return loaded == asked

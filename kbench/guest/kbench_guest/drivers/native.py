@@ -5,7 +5,7 @@ Each step is a phase of the cell, as in model_file.py.
 
 from typing import TYPE_CHECKING, Any, Dict
 
-from kbench_guest.drivers.model_file import check_device, check_sources, same
+from kbench_guest.proof.as_asked import check_device, check_sources, same
 from kbench_guest.protocol import Refused
 
 if TYPE_CHECKING:
@@ -20,10 +20,11 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
         import numpy
 
         from kbench_guest import arrays, process
-        from kbench_guest.drivers import epochs, feeding, first_step, native_parity, timing
-        from kbench_guest.drivers.twin import Twin
+        from kbench_guest.drivers import native_parity
         from kbench_guest.frameworks import native
         from kbench_guest.frameworks.layer_settings import dropped_defaults, plain
+        from kbench_guest.training import epochs, feeding, first_step, timing
+        from kbench_guest.training.twin import Twin
 
         framework = native.load(spec["framework"], spec["module"])
         twin = Twin(spec["twin"], not spec.get("parity"), spec["seed"])

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Dict, List
 
 import numpy as np
 
-from kbench_guest.drivers import parity_files
-from kbench_guest.drivers.twin import weight_names
+from kbench_guest.proof import parity_files
+from kbench_guest.training.twin import weight_names
 
 if TYPE_CHECKING:
-    from kbench_guest.drivers.twin import Twin
     from kbench_guest.protocol import Events
+    from kbench_guest.training.twin import Twin
 
 
 def run(

@@ -20,8 +20,8 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
     import keras
 
     from kbench_guest import frameworks
-    from kbench_guest.drivers import example_file
-    from kbench_guest.observing import downloads
+    from kbench_guest.hosting import downloads
+    from kbench_guest.training import example_file
 
     frameworks.load().seed(spec["seed"])
     example = example_file.load(spec["example"])

@@ -12,17 +12,17 @@ import keras
 import numpy as np
 
 from kbench_guest import arrays
-from kbench_guest.drivers import example_file, parity_files
-from kbench_guest.drivers.first_step import train_on
 from kbench_guest.frameworks import graph
 from kbench_guest.frameworks.layers import every_layer, find
-from kbench_guest.proof import reference
+from kbench_guest.proof import parity_files, reference
 from kbench_guest.proof.activations import Unknown
 from kbench_guest.protocol import in_a_line
+from kbench_guest.training import example_file
+from kbench_guest.training.first_step import train_on
 
 if TYPE_CHECKING:
-    from kbench_guest.drivers.script_outputs import OfSite
     from kbench_guest.frameworks.keras_models import KerasModels
+    from kbench_guest.proof.parity_files import OfSite
     from kbench_guest.protocol import Events
 
 KEPT = 1 << 17  # numbers of a layer's output that are kept, from the first sample on

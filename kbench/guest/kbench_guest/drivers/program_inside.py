@@ -2,12 +2,13 @@
 
 from typing import Any, Callable, Dict
 
-from kbench_guest.drivers import captured, inside
-from kbench_guest.drivers.feeding import Batch
+from kbench_guest.batches import first_batches
+from kbench_guest.drivers import inside
 from kbench_guest.drivers.script_parity import FirstModel
-from kbench_guest.observing.batches import first_batches
-from kbench_guest.observing.wrapping import site_name
+from kbench_guest.proof import captured
 from kbench_guest.protocol import Refused
+from kbench_guest.training.feeding import Batch
+from kbench_guest.watching.wrapping import site_name
 
 
 class FirstTraining(FirstModel):

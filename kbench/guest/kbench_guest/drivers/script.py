@@ -9,13 +9,14 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
-from kbench_guest.drivers import program
 from kbench_guest.frameworks import legacy_keras
-from kbench_guest.observing import overhead, shims
-from kbench_guest.observing.errors import own_frames, show_error
-from kbench_guest.observing.imports import Files, KerasOfTensorFlow, Watched, is_there
-from kbench_guest.observing.reasons import in_words, reason_of
+from kbench_guest.hosting import program, shims
+from kbench_guest.hosting.errors import own_frames, show_error
+from kbench_guest.hosting.imports import KerasOfTensorFlow, Watched, is_there
+from kbench_guest.hosting.reasons import in_words, reason_of
+from kbench_guest.program_files import Files
 from kbench_guest.turns import TurnClient
+from kbench_guest.watching import overhead
 
 if TYPE_CHECKING:
     from kbench_guest.protocol import Events
@@ -119,9 +120,10 @@ class ScriptRun:
         if self._asked is not None:
             os.environ["KERAS_BACKEND"] = self._asked
         from kbench_guest import frameworks, process
-        from kbench_guest.drivers.model_file import check_loaded
-        from kbench_guest.observing import downloads, row_settings
-        from kbench_guest.observing.calls import Calls
+        from kbench_guest.hosting import downloads
+        from kbench_guest.proof.as_asked import check_loaded
+        from kbench_guest.watching import row_settings
+        from kbench_guest.watching.calls import Calls
 
         observed = os.getpid() == self._pid
         if observed:

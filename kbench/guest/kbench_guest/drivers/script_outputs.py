@@ -7,12 +7,13 @@ has other weights for that line, such as random ones, it is given those of the f
 import os
 from typing import TYPE_CHECKING, Any, Dict, List, Tuple
 
-from kbench_guest.drivers import captured, parity
-from kbench_guest.drivers.feeding import Batch
-from kbench_guest.observing import about
-from kbench_guest.observing.returned import ReturnedValues
-from kbench_guest.proof import weights
+from kbench_guest.drivers import parity
+from kbench_guest.proof import captured, weights
+from kbench_guest.proof.parity_files import OfSite
 from kbench_guest.protocol import Refused, in_a_line
+from kbench_guest.training.feeding import Batch
+from kbench_guest.watching import about
+from kbench_guest.watching.returned import ReturnedValues
 
 if TYPE_CHECKING:
     from kbench_guest.frameworks.keras_models import KerasModels
@@ -28,7 +29,7 @@ class Sites:
         self._framework = framework
         self._spec = spec
         self._events = events
-        self._returned = ReturnedValues(framework, events, None)
+        self._returned = ReturnedValues(framework, None)
         self._kept: List[Tuple[Any, ...]] = []
 
     def keep(self, site: str, model: Any, x: Any, size: Any) -> None:
@@ -83,15 +84,3 @@ def _compared(own: List[Dict[str, Any]], others: List[Dict[str, Any]]) -> Tuple[
     """(whether both are of the same weights, whether these are the same numbers and mean something else)."""
     kept = [[one[name] for one in own] == [other[name] for other in others] for name in ("sha256", "shared")]
     return any(kept), kept[0] and not kept[1]
-
-
-class OfSite:
-    """Events whose parity is that of a line of the program."""
-
-    def __init__(self, events: "Events", more: Dict[str, Any]) -> None:
-        self._events = events
-        self._more = more
-        self.phase = events.phase
-
-    def write(self, event: str, **values: Any) -> None:
-        self._events.write(event, **(dict(values, **self._more) if event == "parity" else values))

@@ -11,22 +11,31 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Tuple
 
 import keras
 
-from kbench_guest.drivers import captured, parity
-from kbench_guest.drivers.feeding import Batch
-from kbench_guest.drivers.first_step import train_on
+from kbench_guest.batches import first_batches
+from kbench_guest.drivers import parity
 from kbench_guest.drivers.script_outputs import Sites
-from kbench_guest.observing import about
-from kbench_guest.observing.batches import first_batches
-from kbench_guest.observing.calls import has_numbers
-from kbench_guest.observing.errors import show_error
-from kbench_guest.observing.methods import CALL, FITS, RUNS, TRAINS
-from kbench_guest.observing.wrapping import by_name, given_to, in_main_thread, site_name, wrap_methods
-from kbench_guest.proof import forms, weights
+from kbench_guest.hosting.errors import show_error
+from kbench_guest.proof import captured, forms, weights
 from kbench_guest.protocol import in_a_line, reason
+from kbench_guest.training.feeding import Batch
+from kbench_guest.training.first_step import train_on
+from kbench_guest.watching import about
+from kbench_guest.watching.calls import has_numbers
+from kbench_guest.watching.wrapping import (
+    CALL,
+    FITS,
+    RUNS,
+    TRAINS,
+    by_name,
+    given_to,
+    in_main_thread,
+    site_name,
+    wrap_methods,
+)
 
 if TYPE_CHECKING:
     from kbench_guest.frameworks.keras_models import KerasModels
-    from kbench_guest.observing.imports import Files
+    from kbench_guest.program_files import Files
     from kbench_guest.protocol import Events
 
 GIVEN = "_kbench_compiled"

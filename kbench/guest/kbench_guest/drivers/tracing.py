@@ -8,12 +8,11 @@ import os
 import pstats
 import shutil
 import tempfile
-from typing import TYPE_CHECKING, Any, Dict, List, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Tuple
 
 from kbench_guest.protocol import in_a_line
 
 if TYPE_CHECKING:
-    from kbench_guest.drivers.inside import InsideFit
     from kbench_guest.frameworks.keras_models import KerasModels
     from kbench_guest.protocol import Events
 
@@ -23,14 +22,16 @@ MOST = 30  # operations and functions that are told
 Busy = Dict[str, Any]  # {"name", "seconds", "calls"}
 
 
-def write(framework: "KerasModels", fit: "InsideFit", spec: Dict[str, Any], events: "Events") -> None:
-    """Trace a fit, and write the file beside the events and an event."""
+def write(
+    framework: "KerasModels", fit: Callable[[], None], steps: int, spec: Dict[str, Any], events: "Events"
+) -> None:
+    """Trace a fit of so many steps, and write the file beside the events and an event."""
     path = os.path.join(os.path.dirname(spec["events"]), FILE)
     operations: List[Tuple[str, float, int]] = []
     missing: List[str] = []
     folder = tempfile.mkdtemp()
     try:
-        operations = framework.traced(fit.run, folder, path)
+        operations = framework.traced(fit, folder, path)
     except NotImplementedError:
         missing.append("its framework has no profiler that kbench knows")
     except Exception as error:
@@ -39,7 +40,7 @@ def write(framework: "KerasModels", fit: "InsideFit", spec: Dict[str, Any], even
         shutil.rmtree(folder, ignore_errors=True)
     events.write(
         "traced",
-        steps=fit.steps,
+        steps=steps,
         file=FILE if os.path.exists(path) else "",
         operations=_most([one for one in operations if one[1] > 0]),
         functions=_functions(fit),
@@ -47,10 +48,10 @@ def write(framework: "KerasModels", fit: "InsideFit", spec: Dict[str, Any], even
     )
 
 
-def _functions(fit: "InsideFit") -> List[Busy]:
+def _functions(fit: Callable[[], None]) -> List[Busy]:
     """Keras's own functions by the time spent in each, without what it calls."""
     profile = cProfile.Profile()
-    profile.runcall(fit.run)
+    profile.runcall(fit)
     found = []
     for (file, line, name), (_, calls, seconds, _, _) in pstats.Stats(profile).stats.items():  # type: ignore
         parts = file.replace(os.sep, "/").split("/")

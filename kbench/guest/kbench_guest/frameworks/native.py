@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class AnyFramework(Framework):
-    """A twin's framework; its models are those of drivers/twin.py.
+    """A twin's framework; its models are those of training/twin.py.
 
     Until somebody knows better, its work is done when its weights have been copied, and no step is timed alone.
     """
