@@ -162,7 +162,8 @@ def test_unpacking_gives_back_the_raw_files(alone: Path, capsys: pytest.CaptureF
 def test_every_command_reads_it(alone: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = str(store.packed_file(alone))
     said = call(capsys, "report", file, "--no-plots")
-    assert said.status == 0 and "keras3/jax" in said.out and (alone / "report.html").is_file()
+    assert said.status == 0 and "Tables: results/mine (start with report.html)" in said.out
+    assert (alone / "report.html").is_file()
     said = call(capsys, "compare", file, "as it was")
     assert said.status == 0 and "2 no difference shown" in said.out, said
     assert call(capsys, "export", "mine", "--to", "json").status == 0
