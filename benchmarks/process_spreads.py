@@ -47,7 +47,9 @@ def main() -> None:
     parser.add_argument("runs", nargs="*", type=Path, metavar="RUN")
     parser.add_argument("--write", action="store_true", help="replace the table that comes with kbench")
     asked = parser.parse_args()
-    runs = asked.runs or sorted(one.parent for one in (CHECKOUT / "results").glob("*/run.json"))
+    runs = asked.runs or [
+        one for one in sorted(store.by_time(CHECKOUT / "results", packed=True)) if not store.is_cluster(one)
+    ]
     rows = collected(runs)
     priors = spreads.fit(rows)
     parts = ", ".join(f"{one:.1%}" for one in PARTS)

@@ -55,7 +55,7 @@ def script(
 
 
 def load(run: str | PathLike[str] = "latest", results_folder: str | PathLike[str] = "results") -> RunData:
-    """A run as pandas DataFrames: `.summary`, `.epochs`, `.cells`, and `.provenance`."""
+    """A run, by name, folder or packed file, as DataFrames: `.summary`, `.epochs`, `.cells`, and `.provenance`."""
     from kbench.exports import dataframes
 
     return dataframes.load(run, results_folder)

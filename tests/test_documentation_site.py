@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from documentation_commands import ANSWERS, CHECKOUT, PAGES, answer_commands, commands
 
+from kbench import store
 from kbench.cli import arguments, main
 
 # These make environments, go on with a run, or measure for minutes. They are read here, and run in the tests named.
@@ -89,7 +90,7 @@ def test_each_program_of_an_answer_has_a_command_in_the_row_of_its_thread() -> N
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where a reader of the documentation could be: runs, a program, an example, a checkout of Keras."""
     place = tmp_path_factory.mktemp("docs") / "work"
-    reference = CHECKOUT / "results" / "reference"
+    reference = store.raw_folder(CHECKOUT / "results" / "reference")
     for name in ("reference", "latest", "before", "after", "mine", "monday", "tuesday", "t1", "t2", "t4"):
         left_out = shutil.ignore_patterns("plots", "mnist_*", "cifar10_*", "imdb_*")  # two examples are drawn sooner
         shutil.copytree(reference, place / "results" / name, ignore=left_out)

@@ -41,7 +41,7 @@ IN_MINIATURE = {"--profile full --repeats 3": "--profile smoke --repeats 3", "--
 
 @pytest.fixture
 def clone(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    """The current folder: a fresh clone with results/reference, and the reader's train.py and notebook."""
+    """The current folder: a fresh clone with the reference run, packed, and the reader's train.py and notebook."""
     monkeypatch.setattr(paths, "project_folder", bench.folder.joinpath)
     monkeypatch.delenv("KBENCH_BACKENDS")
     bench.backends = bench.folder / "backends"
@@ -61,6 +61,8 @@ def clone(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
     cells = [{"cell_type": "code", "source": PROGRAM_OF_THE_READER}]
     bench.example("train.ipynb", json.dumps({"cells": cells}))
     assert bench("--backends", "all", "--profile", "smoke", "--name", "reference").status == 0
+    assert bench("pack", "reference").status == 0
+    shutil.rmtree(bench.results / "reference")
     return bench
 
 

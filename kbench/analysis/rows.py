@@ -135,7 +135,7 @@ class Analysis:
     @cached_property
     def explained_by(self) -> Mapping[str, Analysis]:
         """The runs that explain this one, by what was changed."""
-        return {folder.name: Analysis(store.read(folder)) for folder in store.parts(self.run.folder)}
+        return {folder.name: Analysis(store.read(folder)) for folder in store.parts(self.run.raw_folder)}
 
 
 def limits(run: RunRecord) -> Limits | None:

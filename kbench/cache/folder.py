@@ -19,6 +19,7 @@ from kbench.datasets.registry import REGISTRY
 from kbench.disk_usage import size
 from kbench.environments.folders import MARKER
 from kbench.errors import UserError
+from kbench.store import packed
 
 TAG = "CACHEDIR.TAG"
 SIGNATURE = "Signature: 8a477f597d28d172789f06886806bc55"  # https://bford.info/cachedir/: backups leave it out
@@ -41,6 +42,7 @@ MADE = {
     "data": (
         *(f"data/prepared/*-{_KEY * 16}", "data/prepared/.*", "data/files/.*"),
         *(f"data/files/{file.name}" for file in _DOWNLOADS),
+        *(f"{packed.CACHE}/{_KEY * 64}", f"{packed.CACHE}/.*"),
     ),
     "compiled": (f"compiled/*-py3.*-{_KEY * 12}", f"compiled/own-{_KEY * 12}"),
     "interpreters": (

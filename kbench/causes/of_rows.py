@@ -74,7 +74,8 @@ def sentences(run: Analysis, trained: Sequence[Summary], costs: Mapping[RowKey, 
     if changed and (unsure := [_name(row) for row in fits if row.key not in sample and row.key not in named_rows]):
         found.append(f"Not explained (too few steps, not steady, or disturbed): {', '.join(unsure)}.")
     of_program = any(row.work.once for row in rows)
-    if (run.folder / store.EXPLAIN).is_dir() and of_program and not fits and any(row.status == OK for row in rows):
+    looked = (run.run.raw_folder / store.EXPLAIN).is_dir()
+    if looked and of_program and not fits and any(row.status == OK for row in rows):
         found.append(f"Not checked, because the program does not call fit: {', '.join(CAUSES)}.")
     if "parity" in parts:
         from kbench.parity import reading  # which needs numpy
@@ -87,7 +88,7 @@ def sentences(run: Analysis, trained: Sequence[Summary], costs: Mapping[RowKey, 
 def _imports(run: Analysis) -> list[str]:
     """Which packages importing Keras takes time for."""
     found = []
-    for backend, packages in import_times.read(run.folder).items():
+    for backend, packages in import_times.read(run.run.raw_folder).items():
         total = sum(packages.values())
         largest = sorted(packages.items(), key=lambda one: -one[1])
         most = [f"{name} {significant(own)} s" for name, own in largest if own > IMPORT_SHARE * total]

@@ -102,6 +102,14 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         "a verdict, final accuracy, time to accuracy, and whether the losses are the same.",
         ("runs", "--fail-above", "--allow", "--format", "--export", "--results"),
     ),
+    "pack": (
+        "Pack a run into one small file, to keep or send. Whatever reads a run's folder reads it, too.",
+        ("run", "--out", "--results"),
+    ),
+    "unpack": (
+        "Unpack a packed run into its folder, beside the file: to continue it, or to look into it.",
+        ("run", "--results"),
+    ),
     "export": ("Write a run's data in a format of other programs.", ("run", "--to", "--out", "--results")),
     "parity": (
         "Check whether backends compute the same on one batch, from the same weights and without dropout: the "

@@ -244,4 +244,4 @@ def _backends() -> set[str]:
 
 
 def _is_run(word: str) -> bool:
-    return word == store.LATEST or word in store.names(Path("results")) or (Path(word) / "run.json").is_file()
+    return word == store.LATEST or word in store.names(Path("results")) or store.is_run(Path(word))

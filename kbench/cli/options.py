@@ -211,16 +211,25 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     },
     "--data-dir": {**_FOLDER, "help": "folder with the published data files (default: KBENCH_DATA)"},
     # Which run, and where.
-    "run": {"nargs": "?", "default": "latest", "help": "a run's name or folder (default: the latest)"},
+    "run": {
+        "nargs": "?",
+        "default": "latest",
+        "help": "a run's name, folder or packed file (default: the latest)",
+        _IN: {"unpack": {"nargs": None, "default": None, "help": "a packed run's name or file"}},
+    },
     "runs": {
         _IN: {
-            "report": {"nargs": "*", "metavar": "run", "help": "a run's name or folder (default: the latest)"},
+            "report": {
+                "nargs": "*",
+                "metavar": "run",
+                "help": "a run's name, folder or packed file (default: the latest)",
+            },
             "compare": {
                 "nargs": "+",
                 "metavar": "RUN[:BACKEND]",
-                "help": "a run's name or folder, latest, or reference (the run that comes with a checkout); with "
-                ":BACKEND, only its rows. All are compared with the first. `RUN published` compares with the "
-                "literature",
+                "help": "a run's name, folder or packed file, latest, or reference (the run that comes with a "
+                "checkout); with :BACKEND, only its rows. All are compared with the first. `RUN published` compares "
+                "with the literature",
             },
         }
     },
@@ -322,7 +331,11 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "required": True,
         "help": f"formats to write: some of {', '.join(EXPORTS)}",
     },
-    "--out": {**_FOLDER, "help": "folder to write to (default: export/ in the run's folder)"},
+    "--out": {
+        **_FOLDER,
+        "help": "folder to write to (default: export/ in the run's folder)",
+        _IN: {"pack": {"help": "folder to write to (default: beside the run's folder)"}},
+    },
 }
 
 

@@ -14,7 +14,7 @@ from kbench.text import size
 
 ABOUT = {
     "environments": "the backends' environments",
-    "data": "downloads and prepared arrays",
+    "data": "downloads, prepared arrays, packed runs that were read",
     "compiled": "code that backends compiled",
     "interpreters": "Pythons that kbench installed",
     "kbench": "kbench's own environments",

@@ -163,21 +163,21 @@ def _about(letter: str, text: str, folder: Path, record: store.RunRecord) -> Abo
 def _located(text: str, parent: Path) -> tuple[Path, str]:
     """The run's folder, and the backend after a colon; the folder's name may contain a colon, too."""
     run, colon, backend = text.rpartition(":")
-    if not colon or _exists(text, parent):
+    if not colon or _is_run(text, parent):
         return _run(text, parent), ""
     if not run or not backend:
         raise UserError(f"{text!r} is neither a run nor RUN:BACKEND.")
     return _run(run, parent), backend
 
 
-def _exists(text: str, parent: Path) -> bool:
-    return any((folder / "run.json").is_file() for folder in (Path(text), parent / text))
+def _is_run(text: str, parent: Path) -> bool:
+    return any(map(store.is_run, (Path(text), parent / text)))
 
 
 def _run(text: str, parent: Path) -> Path:
     shipped = paths.project_folder("results") / REFERENCE
-    if text == REFERENCE and not _exists(text, parent):
-        if (shipped / "run.json").is_file():
+    if text == REFERENCE and not _is_run(text, parent):
+        if store.is_run(shipped):
             return shipped
         raise UserError("The reference run is only in a checkout of kbench, which this is not: name another run.")
     return store.find(text, parent, timed=True)

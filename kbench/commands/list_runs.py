@@ -18,7 +18,7 @@ from kbench.text import plain
 
 def print_runs(results: Path, form: str) -> None:
     """Print a row for each run. Raises UserError if there is none."""
-    found = store.by_time(results)
+    found = store.by_time(results, packed=True)
     if not found:
         raise UserError(f"There are no runs in {results}; start one with --backends.")
     whole = form in ("csv", "json")  # which have room for all names

@@ -65,6 +65,7 @@ def finish_parity(read: RunResults, wanted: Output) -> bool:
     page = tables.page(read.name, describe(read.provenance), command, rows, of_all)
     terminal.print_parity(rows, of_all, wanted.form)  # first: the folder may be read-only
     output.export(wanted.files, partial(terminal.parity_as, rows, of_all))
+    store.make_folder(read.folder)
     replace_file(read.folder / "parity.csv", tables.csv(rows), durable=False)
     replace_file(read.folder / "parity.md", page, durable=False)
     terminal.print_folder(read.folder, "Tables and arrays", "parity.md", wanted.beside)

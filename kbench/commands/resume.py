@@ -6,6 +6,7 @@ import argparse
 from functools import partial
 
 from kbench import store
+from kbench.cli.arguments import program
 from kbench.cluster import session
 from kbench.commands import choices
 from kbench.errors import UserError
@@ -18,6 +19,8 @@ def main(options: argparse.Namespace) -> int:
     """Measure what is missing and print the tables of the whole run; returns the exit status. Raises UserError."""
     wanted = choices.output(vars(options))
     run = store.find(options.run, options.results, timed=True).absolute()
+    if store.is_packed(run):
+        raise UserError(f"{options.run} is packed: unpack it first, with `{program()} unpack {options.run}`.")
     if store.is_cluster(run):
         if options.budget is not None or options.retry:
             raise UserError("A run on a cluster is resumed by its blocks: leave out --budget and --retry.")

@@ -63,7 +63,7 @@ class RunData:
 
 
 def load(run: str | PathLike[str] = "latest", results_folder: str | PathLike[str] = "results") -> RunData:
-    """The run in the folder `run`, or so named in `results_folder`, or the `latest` there. Raises UserError."""
+    """The run at the path `run`, or so named in `results_folder`, or the `latest` there. Raises UserError."""
     folder = store.find(str(run), paths.with_home(str(results_folder)), timed=True)
     return data(Analysis(store.read(folder)))
 

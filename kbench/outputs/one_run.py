@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from kbench import axes
+from kbench import axes, store
 from kbench.analysis.rows import Analysis, command_to_repeat, tuned
 from kbench.causes.explained import Explained
 from kbench.comparison import published, published_accuracy
@@ -70,6 +70,7 @@ def rebuild(analysis: Explained, style: Style = OWN, plots: bool = True) -> list
         files["memory.csv"] = memory_csv(results.measured)
     for of_example in drawings.values():
         files |= of_example
+    store.make_folder(run)
     if plots:
         with os_errors_as_user_errors("make", run / "plots"):
             (run / "plots").mkdir(exist_ok=True)

@@ -32,7 +32,8 @@ def is_parity(run: RunRecord) -> bool:
 
 def rows(run: RunResults) -> list[Agreement]:
     """The comparison of the run's cells. A cell with damaged arrays counts as failed."""
-    return agreement.compare([_subject(run.folder, one) for one in call_sites.of_parity(run.measured)])
+    raw = run.raw_folder
+    return agreement.compare([_subject(raw, one) for one in call_sites.of_parity(run.measured)])
 
 
 def _subject(folder: Path, measured: Measured) -> agreement.Subject:

@@ -56,6 +56,8 @@ def print_written(run: store.RunResults, wanted: Output) -> None:
     plots = wanted.plots
     earlier = not plots and any((run.folder / "plots").glob("*.png"))
     what = "Tables, plots and raw measurements" if plots else "Tables and raw measurements"
+    if store.is_packed(run.folder):
+        what = "Tables and plots" if plots else "Tables"
     start = "report.html; plots are in plots/" if plots else "report.html"
     start = "report.html; plots/ is as it was" if earlier else start
     terminal.print_folder(run.folder, what, start, wanted.beside)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from kbench import axes, paths, store
 from kbench.cells.runner import EpochProgress
+from kbench.errors import UserError
 from kbench.planning.tasks import CellTask
 from kbench.values import OK, Outcome
 
@@ -21,7 +23,9 @@ def earlier(tasks: Sequence[CellTask], results: Path) -> dict[str, float]:
     found: dict[str, float] = {}
     shipped = paths.project_folder("results") / store.REFERENCE
     runs = [run for run in store.by_time(results) if run.resolve() != shipped.resolve()][:MOST_RUNS]
-    for run in (*runs, shipped):
+    with contextlib.suppress(UserError):  # without it less is known
+        runs.append(store.raw_folder(shipped))
+    for run in runs:
         for task in tasks:
             seconds = None if task.id in found else _took(run, task)
             if seconds is not None:

@@ -8,8 +8,15 @@ from kbench.store.events import read_events as read_events
 from kbench.store.finding import REFERENCE as REFERENCE
 from kbench.store.finding import by_time as by_time
 from kbench.store.finding import find as find
+from kbench.store.finding import is_run as is_run
 from kbench.store.finding import latest as latest
 from kbench.store.finding import names as names
+from kbench.store.packed import is_packed as is_packed
+from kbench.store.packed import make_folder as make_folder
+from kbench.store.packed import pack as pack
+from kbench.store.packed import packed_file as packed_file
+from kbench.store.packed import raw_folder as raw_folder
+from kbench.store.packed import unpack as unpack
 from kbench.store.reading import ReadCells as ReadCells
 from kbench.store.reading import RunRecord as RunRecord
 from kbench.store.reading import RunResults as RunResults

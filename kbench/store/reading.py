@@ -15,6 +15,7 @@ from kbench.errors import UserError
 from kbench.reported import parse_facts
 from kbench.store.events import AGAIN, parse_events, read_events
 from kbench.store.files import read_json
+from kbench.store.packed import raw_folder
 from kbench.store.runs import CellFolder, cell_folder, is_cluster, machines
 from kbench.store.schemas import OLDEST, SCHEMA, upgraded
 from kbench.values import INTERRUPTED, OK, STATUSES, Cell, Measured, Outcome
@@ -27,7 +28,7 @@ _EXAMPLE_FACTS = ("task", "input", "available_samples", "data", "data_source", "
 class RunRecord:
     """The contents of a run's run.json."""
 
-    folder: Path
+    folder: Path  # with what is derived from the run; that of a packed one need not be there
     name: str  # as given when it was made; the folder may have been renamed since
     created: str  # UTC, ISO 8601
     request: Mapping[str, Any]  # what was asked for; see kbench.planning.request
@@ -36,6 +37,11 @@ class RunRecord:
     cells: tuple[Cell, ...]  # of whole processes
     short_cells: tuple[Cell, ...] = ()
     resumed: tuple[Mapping[str, Any], ...] = ()  # the provenance of each time that it was resumed
+
+    @property
+    def raw_folder(self) -> Path:
+        """The folder with its raw files."""
+        return raw_folder(self.folder)
 
     @property
     def baseline(self) -> str:
@@ -74,7 +80,8 @@ ReadCells = dict[str, tuple[object, Measured]]
 def read(run: Path, known: ReadCells | None = None) -> RunResults:
     """The run in that folder; a damaged cell is interrupted, with what can be read of it. Raises UserError.
 
-    `known`: its cells as they were read before, to which those of now are added: only new and changed files are read.
+    If it has none, its files are those of the packed run beside it. `known`: its cells as they were read before, to
+    which those of now are added: only new and changed files are read.
     """
     return measured_of(read_record(run), known)
 
@@ -84,9 +91,10 @@ def read_record(run: Path) -> RunRecord:
     if is_cluster(run):
         there = ", ".join(map(str, machines(run))) or "none has measured anything yet"
         raise UserError(f"{run} has a run for each kind of machine: name one of them ({there}).")
-    if not (run / "run.json").is_file():
+    raw = raw_folder(run)
+    if not (raw / "run.json").is_file():
         raise UserError(f"{run} is not a run's folder: it has no run.json.")
-    record = read_json(run / "run.json")
+    record = read_json(raw / "run.json")
     schema = record.get("schema")
     if isinstance(schema, int) and not OLDEST <= schema <= SCHEMA:
         age, advice = ("a newer", "update kbench") if schema > SCHEMA else ("an older", "read it with that one")
@@ -120,13 +128,13 @@ def read_record(run: Path) -> RunRecord:
 def measured_of(record: RunRecord, known: ReadCells | None = None) -> RunResults:
     """The run with the reports of its guests. `known`: see `read`."""
     known = {} if known is None else known
-    examples, backends = record.examples, record.backends
+    examples, backends, raw = record.examples, record.backends, record.raw_folder
 
     def measured(cell: Cell) -> Measured:
         about = examples.get(cell.example, {}), backends.get(cell.backend, {})
-        now = cell, about, _written(cell_folder(record.folder, cell))
+        now = cell, about, _written(cell_folder(raw, cell))
         if cell.id not in known or known[cell.id][0] != now:
-            known[cell.id] = now, _measured(record.folder, cell, *about)
+            known[cell.id] = now, _measured(raw, cell, *about)
         return known[cell.id][1]
 
     return RunResults(

@@ -5,6 +5,7 @@ results/<run>/cells/<cell>/      spec.json, events.jsonl (by the guest), log.txt
 results/<run>/earlier/<cell>.<n>/  the earlier files of a cell that was measured again
 results/<run>/explain/<name>/    runs that explain this one, laid out like it
 results/<run>/.lock              held by the host that fills the run
+results/<run>.kbench.zip         the run packed, also without its folder; see kbench.store.packed
 
 run.json's request is what was asked for, and its plan what `plan_record` returns. All else in a run's
 folder is derived from these files.
@@ -28,6 +29,7 @@ from kbench.arrays import Data
 from kbench.errors import UserError
 from kbench.store import schemas
 from kbench.store.files import cannot, os_errors_as_user_errors, read_bytes, read_json, replace_json
+from kbench.store.packed import SUFFIX, packed_file
 from kbench.values import Backend, Cell, Example, Outcome
 from kbench.whole_folders import scratch
 
@@ -151,7 +153,9 @@ def check_name(parent: Path, name: str) -> None:
         raise UserError(f"A run cannot be called {name!r}, which has a meaning of its own: choose another name.")
     if len(name.encode(errors="replace")) > LONGEST_NAME:
         raise UserError(f"A run's name has up to {LONGEST_NAME} characters, and this one is too long: shorten it.")
-    if (parent / name).exists():
+    if name.endswith(SUFFIX):
+        raise UserError(f"A run's folder cannot be called {name!r}, as packed runs are: leave out {SUFFIX}.")
+    if (parent / name).exists() or packed_file(parent / name).exists():
         raise UserError(f"{parent / name} exists already: choose another name for the run.")
 
 

@@ -38,7 +38,7 @@ def page_of(run: Path) -> Path:
 
 
 def reference_page(folder: Path) -> Path:
-    shutil.copytree(REFERENCE, folder / "reference")
+    shutil.copytree(store.raw_folder(REFERENCE), folder / "reference")
     return page_of(folder / "reference")
 
 

@@ -39,3 +39,10 @@ def offered(line: str, folder: Path) -> list[str]:
 )
 def test_names_of_all_kinds_are_completed(line: str, expected: list[str], tmp_path: Path) -> None:
     assert sorted(offered(line, tmp_path)) == expected
+
+
+def test_runs_are_completed_also_packed_ones(tmp_path: Path) -> None:
+    (tmp_path / "results" / "monday").mkdir(parents=True)
+    (tmp_path / "results" / "monday" / "run.json").touch()
+    (tmp_path / "results" / "mondays.kbench.zip").touch()
+    assert sorted(offered("kbench report mon", tmp_path)) == ["monday", "mondays"]

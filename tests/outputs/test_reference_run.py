@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import itertools
-import json
 import re
 import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -111,14 +111,10 @@ def test_each_keras_row_has_one_without_keras_and_what_keras_costs(without_keras
 @pytest.mark.parametrize("reference", [REFERENCE, WITHOUT_KERAS], ids=lambda path: path.name)
 def test_its_tables_follow_from_its_raw_measurements(reference: Path, tmp_path: Path) -> None:
     copy = tmp_path / reference.name
-    shutil.copytree(reference, copy)
-    for name in ("summary.csv", "epochs.csv", "findings.json", "summary.md"):
-        (copy / name).unlink()
-    one_run.rebuild(Explained(store.read(copy)))
-    for name in ("summary.md", "epochs.csv"):
-        assert (copy / name).read_bytes() == (reference / name).read_bytes()
-    kept, made = (json.loads((run / "findings.json").read_text("utf-8"))["findings"] for run in (reference, copy))
-    assert [one["sentence"] for one in made] == [one["sentence"] for one in kept]
+    shutil.copy(store.packed_file(reference), tmp_path)
+    shutil.copytree(reference / "plots", copy / "plots")
+    one_run.rebuild(Explained(store.read(copy)), plots=False)
+    assert (copy / "summary.md").read_bytes() == (reference / "summary.md").read_bytes()
     header, *lines = csv.reader((reference / "summary.csv").open(newline=""))
     rebuilt, *others = csv.reader((copy / "summary.csv").open(newline=""))
     assert rebuilt[: len(header)] == header, "new columns are appended"
@@ -127,6 +123,18 @@ def test_its_tables_follow_from_its_raw_measurements(reference: Path, tmp_path: 
             assert value == same or (DRAWN.search(name) and float(same) == pytest.approx(float(value), rel=1e-9)), (
                 name
             )
+
+
+def test_what_a_clone_has_of_them_is_small_and_complete() -> None:
+    listed = subprocess.run(["git", "ls-files", "-z", "results"], cwd=CHECKOUT, capture_output=True, text=True)
+    files = [CHECKOUT / name for name in listed.stdout.split("\0") if name]
+    assert len(files) <= 40 and sum(file.stat().st_size for file in files) <= 3_000_000
+    pages = [file for file in files if file.name == "summary.md"]
+    packed = [file for file in files if file.name.endswith(".kbench.zip")]
+    assert {store.packed_file(page.parent) for page in pages} == {*packed}
+    for page in pages:
+        links = re.findall(r"\]\((plots/[^)]+)\)", page.read_text("utf-8"))
+        assert links and {page.parent / link for link in links} <= {*files}
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
@@ -147,6 +155,7 @@ def test_the_readme_shows_its_screen(rows: list[Summary]) -> None:
 
 @pytest.mark.parametrize("reference", [REFERENCE, WITHOUT_KERAS], ids=lambda path: path.name)
 def test_it_names_no_folder_of_the_machine_that_measured_it(reference: Path) -> None:
-    for file in [reference / "run.json", *reference.glob("cells/*/spec.json")]:
+    raw = store.raw_folder(reference)
+    for file in [raw / "run.json", *raw.glob("cells/*/spec.json")]:
         absolute = re.findall(r'"(/[^"]+)"', file.read_text("utf-8"))
         assert [path for path in absolute if not path.startswith(("/usr/", "/proc/"))] == [], file
