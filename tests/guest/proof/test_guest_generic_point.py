@@ -27,12 +27,12 @@ def test_no_number_of_a_float_input_occurs_twice_and_each_feature_is_moved_littl
     x = np.zeros((8, 5, 5, 2), "float32")
     x[:, 1:3, 1:3] = [1.0, 1000.0]
     with guest(tmp_path, "proof.generic_point") as (module,):
-        moved = module.GenericInputs(0, {}).moved(x)
+        moved = module.GenericInputs(0, {}).with_noise(x)
         assert np.unique(moved).size == x.size and moved.dtype == x.dtype
         assert ((moved - x).max(axis=(0, 1, 2)) <= module.OF_INPUTS * x.std(axis=(0, 1, 2))).all()
-        first = module.GenericInputs(0, {}, images_first=True).moved(np.moveaxis(x, -1, 1))
+        first = module.GenericInputs(0, {}, images_first=True).with_noise(np.moveaxis(x, -1, 1))
         assert (np.moveaxis(first, 1, -1) == moved).all()
-        numbers = module.GenericInputs(0, {}).moved({"age": np.array([[3.0], [3.0], [90.0]], "float32")})["age"]
+        numbers = module.GenericInputs(0, {}).with_noise({"age": np.array([[3.0], [3.0], [90.0]], "float32")})["age"]
         assert np.floor(numbers).ravel().tolist() == [3, 3, 90] and np.unique(numbers).size == 3
 
 
@@ -40,15 +40,15 @@ def test_steps_that_a_layer_masks_stay(tmp_path: Path) -> None:
     x = np.ones((4, 6, 3), "float32")
     x[:, 4:] = -1.0
     with guest(tmp_path, "proof.generic_point") as (module,):
-        moved = module.GenericInputs(0, {}, masked=[-1.0]).moved(x)
+        moved = module.GenericInputs(0, {}, masked=[-1.0]).with_noise(x)
         assert (moved[:, 4:] == -1.0).all() and np.unique(moved[:, :4]).size == 4 * 4 * 3
         model = SimpleNamespace(layers=[type("Masking", (), {"mask_value": -1.0})()])
         assert module.masks(model) == [-1.0]
 
 
-def few(module: Any, steps: Any, x: np.ndarray, sizes: list[int], masked: bool = False) -> Any:
+def first_samples(module: Any, steps: Any, x: np.ndarray, sizes: list[int], masked: bool = False) -> Any:
     batch = SimpleNamespace(model_inputs=lambda: x, model_targets=lambda: x, weighted=dict)
-    return steps.few(batch, len(x), False, module.GenericInputs(0, {0: (sizes, masked)}))
+    return steps.first_samples(batch, len(x), False, module.GenericInputs(0, {0: (sizes, masked)}))
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_an_embedding_looks_up_no_row_twice_where_it_has_enough(
     x = np.tile(np.arange(10, dtype="int32"), (32, 1)) % min(10, *sizes, 20)
     x[0, 0] = min(9, max(sizes) - 1)
     with guest(tmp_path, "proof.generic_point", "training.first_step") as (module, steps):
-        found = few(module, steps, x, sizes)
+        found = first_samples(module, steps, x, sizes)
         given = found.model_inputs()
         assert given.dtype == x.dtype and found.repeats == (samples is None)
         assert given.size == (samples or 8) * 10 and given.max() < max(sizes)
@@ -78,5 +78,5 @@ def test_zeros_that_an_embedding_masks_stay(tmp_path: Path) -> None:
     x = np.ones((8, 10), "int64")
     x[:, 6:] = 0
     with guest(tmp_path, "proof.generic_point", "training.first_step") as (module, steps):
-        given = few(module, steps, x, [100], masked=True).model_inputs()
+        given = first_samples(module, steps, x, [100], masked=True).model_inputs()
         assert (given[:, 6:] == 0).all() and np.unique(given[:, :6]).size == 48

@@ -29,7 +29,7 @@ def test_the_step_takes_a_few_samples_as_often_as_fill_a_fixed_batch(
         model_inputs=lambda: [x, x], model_targets=lambda: {"y": x}, weighted=lambda: {"sample_weight": x}
     )
     with guest(tmp_path, "training.first_step", "proof.generic_point") as (module, generic_point):
-        few = module.few(batch, size, fixed, generic_point.GenericInputs(0, {}))
+        few = module.first_samples(batch, size, fixed, generic_point.GenericInputs(0, {}))
         assert [one.tolist() for one in few.model_inputs()] == [samples, samples]
         assert few.model_targets()["y"].tolist() == few.weighted()["sample_weight"].tolist() == samples
         assert few.samples == len(samples)

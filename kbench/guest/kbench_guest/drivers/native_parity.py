@@ -46,7 +46,7 @@ def run(
         after = loss and loss(predicted())
         parity_files.write_step(folder, stage, layers, after, example.OPTIMIZER["class_name"], events)
 
-    for stage, start in (("step", initial), ("moved", [parity_files.moved(value) for value in initial])):
+    for stage, start in (("step", initial), ("moved", [parity_files.perturb_by_one_ulp(value) for value in initial])):
         twin.build(start)
         twin.compile(example.OPTIMIZER, example.LOSS)
         parity_files.take_steps(spec["parity"]["steps"], stage, feed.batch, step, write, events)

@@ -272,7 +272,7 @@ def train(
             case.compile()
     parity_files.take_steps(steps, "step", case.batch, step, write, events)
     if case.compile:
-        framework.set_values(case.model.weights, [parity_files.moved(value) for value in initial])
+        framework.set_values(case.model.weights, [parity_files.perturb_by_one_ulp(value) for value in initial])
         case.compile()
         parity_files.take_steps(steps, "moved", case.batch, step, write, events)
 

@@ -65,7 +65,7 @@ class GenericInputs:
         each = [_fitting(array, self._found[key]) for key, array in _keyed(x) if key in self._found]
         return min([most] + [number for number in each if number > 1])
 
-    def moved(self, x: Any) -> Any:
+    def with_noise(self, x: Any) -> Any:
         """x: the samples, as the model takes them."""
         places = itertools.count()
         keys = [key for key, _ in _keyed(x)]

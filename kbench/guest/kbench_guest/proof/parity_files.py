@@ -26,7 +26,7 @@ def drawn_numbers(value: Any) -> np.ndarray:
     return flat[np.random.RandomState(0).randint(0, flat.size, KEPT_WEIGHTS)]
 
 
-def moved(value: np.ndarray) -> np.ndarray:
+def perturb_by_one_ulp(value: np.ndarray) -> np.ndarray:
     """About half of the numbers of a weight, drawn alike everywhere, moved by one unit in the last place."""
     if value.dtype.kind != "f":
         return value

@@ -18,7 +18,7 @@ BY_SCORES = "ReduceLROnPlateau"
 NUMBERS = 4096  # of each weight, evenly spread
 
 
-class BetweenEpochs:
+class WeightsAndRateWatch:
     """Looks when an epoch begins and when it has ended, outside its time.
 
     callbacks: the example's. Where one of Keras's own sets the rate by the scores, which backends round differently,
@@ -67,9 +67,9 @@ class BetweenEpochs:
 
 
 class ClockBetween(EpochClock):
-    """An EpochClock that lets BetweenEpochs look: `before` and `after` the epoch are the seconds that this takes."""
+    """An EpochClock that lets a WeightsAndRateWatch look; `before` and `after` the epoch are the seconds for it."""
 
-    def __init__(self, framework: "Framework", model: Any, between: BetweenEpochs) -> None:
+    def __init__(self, framework: "Framework", model: Any, between: WeightsAndRateWatch) -> None:
         super().__init__(framework, model)
         self._between = between
 

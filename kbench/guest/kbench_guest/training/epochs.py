@@ -11,7 +11,7 @@ from kbench_guest.clock import StepClock
 from kbench_guest.frameworks.layer_settings import plain
 from kbench_guest.proof import first_outputs
 from kbench_guest.training import example_file, first_step, generation, recurrent_kernel, timing
-from kbench_guest.training.between_epochs import BetweenEpochs, ClockBetween
+from kbench_guest.training.between_epochs import ClockBetween, WeightsAndRateWatch
 from kbench_guest.training.callbacks import Callbacks
 from kbench_guest.training.received import ReceivedData
 from kbench_guest.training.within_steps import WithinSteps
@@ -79,7 +79,7 @@ def train(
     own = getattr(example, "callbacks", None)  # or Keras's module of that name
     callbacks = Callbacks(own() if callable(own) else (), model)
     write_settings(framework, model, example, spec, events)
-    around = BetweenEpochs(framework, model, callbacks.made)
+    around = WeightsAndRateWatch(framework, model, callbacks.made)
     turns.ready()
     for epoch in range(1, spec["epochs"] + 1):
         given = dict(feed.of_epoch(epoch), **example_file.class_weights(example))

@@ -11,7 +11,7 @@ import numpy as np
 
 from kbench_guest import arrays
 from kbench_guest.proof import generic_point
-from kbench_guest.proof.parity_files import moved
+from kbench_guest.proof.parity_files import perturb_by_one_ulp
 from kbench_guest.protocol import in_a_line
 from kbench_guest.sketches import changes, norm, plain_numbers, sums
 from kbench_guest.training import example_file
@@ -49,7 +49,7 @@ def of_model(
             trial.restart(0.0)
             names, variables, start, point = _near(framework, model, spec["seed"])
             plain = step(0.0, variables, start)
-            rounded = step(0.0, variables, [moved(value) for value in start]) if with_rounding else plain
+            rounded = step(0.0, variables, [perturb_by_one_ulp(value) for value in start]) if with_rounding else plain
             noisy = step(1.0, variables, start) if asked else None
         return dict(described(names, as_numbers(point), plain, rounded, noisy), draws=sorted(set(asked)))
 
@@ -57,7 +57,7 @@ def of_model(
         fixed = getattr(model, "inputs", None) and framework.shape_of(model.inputs[0])[0] is not None
         found, masked = generic_point.vocabularies(model), generic_point.masks(model)
         inputs = generic_point.GenericInputs(spec["seed"], found, masked, arrays.images_first(spec))
-        batch = few(feed.batch(0), spec["batch_size"], bool(fixed), inputs)
+        batch = first_samples(feed.batch(0), spec["batch_size"], bool(fixed), inputs)
         trial = framework.trial(model, example, spec["device"])
         asked = trial.asked
         told = taken(True)
@@ -128,8 +128,8 @@ def of_twin(
     found = {0: ([shape[0] for shape in shapes], False)} if kind.endswith("Embedding") else {}
     try:
         inputs = generic_point.GenericInputs(spec["seed"], found, (), arrays.images_first(spec))
-        batch = few(feed.batch(0), spec["batch_size"], False, inputs)
-        plain, rounded = step(point), step([moved(value) for value in point])
+        batch = first_samples(feed.batch(0), spec["batch_size"], False, inputs)
+        plain, rounded = step(point), step([perturb_by_one_ulp(value) for value in point])
     except Exception as error:  # as above
         events.write("step", changes=[], unchecked=in_a_line(error))
         return
@@ -178,7 +178,7 @@ def as_numbers(arrays_of_weights: Iterable[Any]) -> List[np.ndarray]:
     return [np.asarray(value, "float64") for value in arrays_of_weights]
 
 
-def few(batch: Any, size: int, fixed_batch: bool, inputs: "generic_point.GenericInputs") -> "Few":
+def first_samples(batch: Any, size: int, fixed_batch: bool, inputs: "generic_point.GenericInputs") -> "FirstSamples":
     """A batch of its first samples; so often as to fill one of that size, where the model takes no other.
 
     A step on the same samples several times is the step on them once.
@@ -186,16 +186,16 @@ def few(batch: Any, size: int, fixed_batch: bool, inputs: "generic_point.Generic
     most = min(size, inputs.most_samples(batch.model_inputs(), MOST_SAMPLES))
     number = max(part for part in range(1, most + 1) if size % part == 0)
     number = number if 2 * number >= most else size
-    return Few(batch, number, size // number if fixed_batch else 1, inputs)
+    return FirstSamples(batch, number, size // number if fixed_batch else 1, inputs)
 
 
-class Few:
+class FirstSamples:
     """The first samples of a batch, so many times; their inputs are moved. repeats: as of Inputs."""
 
     def __init__(self, batch: Any, number: int, times: int, inputs: "generic_point.GenericInputs") -> None:
         self._batch, self._number, self._times = batch, number, times
         self.samples = number * times
-        moved_inputs = inputs.moved(arrays.mapped(self._first, batch.model_inputs()))
+        moved_inputs = inputs.with_noise(arrays.mapped(self._first, batch.model_inputs()))
         self.repeats = inputs.repeat(moved_inputs)
         self._inputs = arrays.mapped(self._filled, moved_inputs)
 
