@@ -158,7 +158,8 @@ class Backend:
     @property
     def imported(self) -> tuple[str, ...]:
         """The packages that Python imports."""
-        of_keras = () if self.kind == NATIVE else ("keras", self.keras_backend)
+        # Keras may be told a module of a package's.
+        of_keras = () if self.kind == NATIVE else ("keras", self.keras_backend.partition(".")[0])
         return (*of_keras, *filter(None, (self.module,)))
 
 

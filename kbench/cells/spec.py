@@ -70,7 +70,7 @@ class RunPaths:
     twins: Mapping[tuple[str, str], Path] = field(default_factory=dict)  # by example and native backend
     guest: Path = field(default_factory=lambda: paths.GUEST)
     keras_files: Mapping[str, Served] = field(default_factory=dict)  # datasets that a script may load, by name
-    frameworks: Collection[str] = ()  # all names of backends in keras.json
+    frameworks: Collection[str] = ()  # the packages of all backends of Keras
     started_in: Path = field(default_factory=Path.cwd)
     trained: Path | None = None  # a folder for the weights with which processes that only time steps begin
     compiled: Path | None = None  # for code that a cell's first process compiles and its repeats load

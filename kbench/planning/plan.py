@@ -43,7 +43,7 @@ class Plan:
     impossible: Mapping[str, Outcome]  # of cells that cannot run, by id
     backends: tuple[Backend, ...]
     examples: tuple[Example, ...]
-    frameworks: frozenset[str] = frozenset()  # the keras.json names of all backends
+    frameworks: frozenset[str] = frozenset()  # the packages of all backends of Keras
     data: Mapping[str, Origin] = field(default_factory=dict)  # by `dataset`, of published ones, once it is chosen
 
     def dataset(self, task: CellTask) -> str:
@@ -111,7 +111,7 @@ def make_plan(
                     if verdict is not None:
                         impossible[made.id] = verdict
         tasks += [replace(one, repeat=repeat, timing=number) for one, _ in found for repeat, number in short(one)]
-    frameworks = frozenset(backend.keras_backend for backend in known.values() if backend.keras_backend)
+    frameworks = frozenset(backend.imported[1] for backend in known.values() if backend.keras_backend)
     return Plan(request, on, tuple(tasks), impossible, chosen, loaded, frameworks)
 
 

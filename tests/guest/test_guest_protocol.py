@@ -33,9 +33,9 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def raised(text: str, module: str) -> BaseException:
+def raised(text: str, module: str, file: str = "mine.py") -> BaseException:
     try:
-        exec(text, {"__name__": module})
+        exec(compile(text, file, "exec"), {"__name__": module})
     except Exception as error:
         return error
     raise AssertionError(text)
@@ -45,6 +45,12 @@ def test_what_keras_lacks_is_told_from_other_errors() -> None:
     assert protocol.reason(raised("import os\nos.nothing", "keras.src.layers"))["in_keras"] == 1
     assert protocol.reason(raised("import os\nos.nothing", "mine"))["in_keras"] == 0
     assert protocol.reason(raised("1 / 0", "keras.src.layers"))["in_keras"] == 0
+
+
+def test_what_a_package_has_not_implemented_is_unsupported() -> None:
+    for file, kind in (("/env/site-packages/keras/backend.py", "unsupported"), ("/home/me/model.py", "exception")):
+        found = protocol.reason(raised("raise NotImplementedError('no masks')", "any", file))
+        assert (found["kind"], found["message"]) == (kind, "NotImplementedError: no masks")
 
 
 def test_each_event_is_on_disk_before_the_next(tmp_path: Path) -> None:

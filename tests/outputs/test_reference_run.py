@@ -54,12 +54,11 @@ def test_it_has_each_of_its_backends_on_each_of_its_examples_on_real_data(rows: 
 
 
 @pytest.mark.parametrize("suite", ["dlbench", "rosetta"])
-def test_a_suites_run_has_all_its_examples_on_every_backend_with_keras(suite: str) -> None:
-    rows = summarised(store.read(CHECKOUT / "results" / f"reference-{suite}"))
-    with_keras = {name for name in backends.load_all(paths.project_folder("backends")) if name.startswith("keras")}
+def test_a_suites_run_has_all_its_examples_on_each_of_its_backends(suite: str) -> None:
+    rows = list(summarised(store.read(CHECKOUT / "results" / f"reference-{suite}")))
     for example in suites.load(suites.files()[suite]).examples:
         of_example = {row.backend: row for row in rows if row.example == example}
-        assert set(of_example) == with_keras
+        assert set(of_example) == {row.backend for row in rows} and len(of_example) >= 9
         assert all(row.status == OK or (row.status == UNSUPPORTED and row.reason) for row in of_example.values())
 
 

@@ -152,6 +152,13 @@ def test_no_two_files_of_the_shipped_backends_have_the_same_contents() -> None:
     assert len({path.read_bytes() for path in files}) == len(files)
 
 
+def test_keras_may_be_told_a_module_of_a_package(tmp_path: Path) -> None:
+    path = write_backend(tmp_path)
+    path.write_text(path.read_text().replace('"tiny"', '"tiny.keras.backend"'))
+    made = backends.load(path)
+    assert made.keras_backend == "tiny.keras.backend" and made.imported == ("keras", "tiny")
+
+
 def test_two_builds_of_one_name_are_refused(tmp_path: Path) -> None:
     path = write_backend(tmp_path)
     path.write_text(path.read_text() + path.read_text().partition("[[builds]]")[2].join(("[[builds]]", "")))

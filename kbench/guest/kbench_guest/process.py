@@ -36,7 +36,9 @@ KINDS = (
     ("GNU OpenMP", r"libgomp", ("omp_get_max_threads",)),
 )  # fmt: skip
 
-FRAMEWORKS = ("caffe", "caffe2", "chainer", "cntk", "jax", "mxnet", "openvino", "tensorflow", "theano", "torch")
+FRAMEWORKS = (
+    "caffe", "caffe2", "chainer", "cntk", "jax", "mxnet", "openvino", "plaidml", "tensorflow", "theano", "torch",
+)  # fmt: skip
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 GONE = " (deleted)"  # what the kernel adds if the file was replaced meanwhile
 

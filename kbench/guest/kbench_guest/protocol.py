@@ -118,13 +118,19 @@ def in_a_line(error: BaseException) -> str:
 
 
 def reason(error: BaseException) -> Dict[str, Any]:
-    """{"kind", "message", "in_keras"} of an event for this error; in_keras: whether Keras lacks something."""
+    """{"kind", "message", "in_keras"} of an event for this error; in_keras: whether Keras lacks something.
+
+    What an installed package has not implemented is `unsupported`.
+    """
     if isinstance(error, Refused):
         return {"kind": error.kind, "message": str(error)}
-    trace, packages = error.__traceback__, set()
+    trace, packages, file = error.__traceback__, set(), ""
     while trace is not None:
         packages.add(str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0])
+        file = trace.tb_frame.f_code.co_filename
         trace = trace.tb_next
+    if isinstance(error, NotImplementedError) and "-packages" + os.sep in file:
+        return {"kind": "unsupported", "message": in_a_line(error)}
     at_odds = isinstance(error, (AttributeError, ImportError, TypeError)) and bool(packages & {"keras", "tf_keras"})
     return {"kind": "exception", "message": in_a_line(error), "in_keras": int(at_odds)}
 

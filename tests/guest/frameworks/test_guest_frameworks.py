@@ -151,6 +151,27 @@ def test_pytorch_is_asked_by_events_where_it_has_a_gpu(tmp_path: Path, available
     assert event.record.called is available
 
 
+@pytest.mark.parametrize(("names", "device"), [(["llvm_cpu.0"], "cpu"), (["opencl_nvidia_tesla_t4.0"], "gpu")])
+def test_a_framework_with_a_file_of_its_own_answers_for_itself(tmp_path: Path, names: list[str], device: str) -> None:
+    """Keras names a module of it, whose version is that of its package."""
+    plaidml = SimpleNamespace(__version__="0.7.0", settings=SimpleNamespace(device_ids=names))
+    with loaded(tmp_path, "plaidml.keras.backend", 2, plaidml=plaidml) as framework:
+        assert framework.versions()[1] == "0.7.0" and framework.device(None) == device
+        assert framework.pending(["logs"]) is None
+    with loaded(tmp_path, "numpy") as framework:
+        assert framework.versions()[1] == np.__version__ and framework.device(None) == "cpu"
+
+
+def test_an_optimizer_that_counts_first_counts_last(tmp_path: Path) -> None:
+    made = SimpleNamespace(get_updates=lambda loss, params: [f"count {loss}", *params])
+    plaidml = SimpleNamespace(__version__="0.7.0")
+    with loaded(tmp_path, "plaidml.keras.backend", 2, plaidml=plaidml) as framework:
+        framework.order_updates(made)
+        assert made.get_updates(loss="steps", params=["first", "second"]) == ["first", "second", "count steps"]
+        assert made.updates == ["first", "second", "count steps"]
+        assert framework.order_of_updates(True) == "in order" != framework.order_of_updates(False)
+
+
 class Variable:
     """A weight that can be copied once its work is done."""
 

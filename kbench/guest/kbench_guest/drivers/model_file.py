@@ -5,7 +5,7 @@ Each step is a phase of the cell. Neither Keras nor numpy is imported before the
 
 from typing import TYPE_CHECKING, Any, Dict
 
-from kbench_guest.proof.as_asked import check_device, check_loaded, check_settings
+from kbench_guest.proof.as_asked import check_device, check_loaded, check_settings, package_of
 from kbench_guest.protocol import Refused
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
     else:
         again = epochs.measure(framework, model, example, spec, feed, train, validation, events)
     process.report(framework, events, allocator_peak_mib=framework.allocator_peak_mib(model))
-    others = [one for one in process.frameworks() if one not in imported and one.split()[0] != spec["keras_backend"]]
+    own = package_of(spec["keras_backend"])
+    others = [one for one in process.frameworks() if one not in imported and one.split()[0] != own]
     if others:
         events.write("note", text=f"its file also imports {' and '.join(others)}")
     if again is not None:

@@ -1,7 +1,9 @@
 """The framework that this process runs, behind one interface: nothing outside this folder knows which one it is."""
 
+import importlib
+import importlib.util
 import sys
-from typing import TYPE_CHECKING, Any, Dict, Type
+from typing import TYPE_CHECKING, Any, Dict, Optional, Type
 
 from kbench_guest.protocol import Refused
 
@@ -25,8 +27,18 @@ def load() -> "KerasModels":
     from kbench_guest.frameworks import keras2, keras3
 
     generation: Any = keras2 if number == "2" else keras3
-    interface: Type[KerasModels] = generation.BACKENDS.get(name, generation.OTHERS)
+    in_a_file = _in_a_file(f"keras{number}_{name.partition('.')[0]}")
+    interface: Type[KerasModels] = in_a_file or generation.BACKENDS.get(name, generation.OTHERS)
     return interface()
+
+
+def _in_a_file(name: str) -> "Optional[Type[KerasModels]]":
+    """The interface in this file of the folder; None if there is none."""
+    module = f"{__name__}.{name}"
+    if importlib.util.find_spec(module) is None:
+        return None
+    interface: Type[KerasModels] = importlib.import_module(module).INTERFACE
+    return interface
 
 
 def exporting(spec: Dict[str, Any]) -> "Exported":

@@ -26,14 +26,19 @@ def check_loaded(spec: Dict[str, Any], versions: Tuple[str, str], events: "Event
         asked = spec["versions"].get(name[: -len("_version")]) if name.endswith("_version") else spec[name]
         if asked and not same(name, loaded[name], asked):
             raise Refused("mismatch", f"Keras loaded {name} {loaded[name]}, but {asked} was asked for")
-    own, short = loaded["keras_backend"], re.split("[@+]", spec["backend"].split("/")[-1])[0]
+    own, short = package_of(loaded["keras_backend"]), re.split("[@+]", spec["backend"].split("/")[-1])[0]
     computes = spec["kind"] != "export"  # else Keras only makes the model
     if computes and own not in short and any(one in short for one in process.FRAMEWORKS):
         events.write("note", text=f"{' '.join([own, versions[1]])} does the computing, unlike what the name says")
-    named = os.environ.get("KERAS_BACKEND", own)
-    if named != own:
+    named = os.environ.get("KERAS_BACKEND", loaded["keras_backend"])
+    if named != loaded["keras_backend"]:
         events.write("note", text=f"KERAS_BACKEND={named} is ignored: this runs on {own}, as kbench was asked")
     check_sources(sorted(spec["sources"]))
+
+
+def package_of(keras_backend: str) -> str:
+    """The framework's package: Keras may be told a module of it."""
+    return keras_backend.partition(".")[0]
 
 
 def check_sources(packages: List[str]) -> None:
@@ -50,7 +55,8 @@ def check_device(framework: "Framework", model: Any, spec: Dict[str, Any], event
     device = framework.device(model)
     events.write("device", device=device)
     if device not in (spec["device"], "unknown"):
-        who = f"{spec['keras_backend']} {framework.versions()[1]}" if spec["keras_backend"] else "the twin"
+        own = package_of(spec["keras_backend"])
+        who = f"{own} {framework.versions()[1]}" if own else "the twin"
         asked = spec["device"]
         raise Refused("device", f"the cell was to run on the {asked}, but {who} runs it on the {device}")
 
