@@ -10,6 +10,7 @@ from typing import Any
 
 import left_out
 import pytest
+import whole_suite
 from fake_bench import Bench, Shop, open_shop
 from hypothesis import HealthCheck, settings
 
@@ -39,19 +40,35 @@ def is_fast(item: pytest.Item) -> bool:
     return not (starts_processes or SLOW & {*item.path.parts} or SLOW_FIXTURES & {*getattr(item, "fixturenames", ())})
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(whole_suite.OPTION, action="store_true", help="keep durations; leave out unchanged real tests")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    whole_suite.began(config)
+
+
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their markers
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Marks the fast ones. The longest come first, or one worker is left with them at the end."""
     for item in filter(is_fast, items):
         item.add_marker("fast")
     longest = ("test_real_tutorial.py", "real", "browser")
     items.sort(key=lambda item: [name not in item.path.parts for name in longest])
+    whole_suite.leave_out_real_tests(config, items)
+    whole_suite.note_why_slow(items)
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    if reporter := session.config.pluginmanager.get_plugin("terminalreporter"):  # a worker has none
+        session.config.stash[whole_suite.LINES] = whole_suite.ended(session.config, reporter.stats, exitstatus)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """The last lines say what was skipped, and what to install."""
-    if reporter := config.pluginmanager.get_plugin("terminalreporter"):  # a worker has none
-        for line in left_out.summary(reporter.stats.get("skipped", ())):
+    """The last lines say which tests are slow, what was skipped, and what to install."""
+    if reporter := config.pluginmanager.get_plugin("terminalreporter"):
+        skipped = left_out.summary(reporter.stats.get("skipped", ()))
+        for line in (*config.stash.get(whole_suite.LINES, ()), *skipped):
             reporter.write_line(line)
 
 

@@ -1,4 +1,4 @@
-"""Test helper: skips a test that needs what this machine lacks. CI has everything, so there such a test fails."""
+"""Test helper: skips a test, such as one that needs what this machine lacks. CI has everything, so there it fails."""
 
 from __future__ import annotations
 
@@ -10,11 +10,21 @@ from typing import NoReturn
 import pytest
 
 
+def in_ci() -> bool:
+    return os.environ.get("CI", "").lower() not in ("", "0", "false")
+
+
 def skip(lacking: str) -> NoReturn:
     """Skip the running test; `lacking` says what is missing, and after a colon what to install."""
-    if os.environ.get("CI", "").lower() in ("", "0", "false"):
+    if not in_ci():
         pytest.skip(lacking)
     pytest.fail(f"In CI no test is skipped. {lacking}", pytrace=False)
+
+
+def mark(item: pytest.Item, reason: str) -> None:
+    """Leave out a collected test; not in CI."""
+    assert not in_ci()
+    item.add_marker(pytest.mark.skip(reason))
 
 
 def summary(reports: Iterable[pytest.TestReport]) -> list[str]:

@@ -76,7 +76,7 @@ def test(arguments: list[str]) -> int:
 def checks(python: Path, arguments: list[str]) -> dict[str, list[str]]:
     """What `test` runs, by name, pytest last so that its closing line is the last one."""
     pytest = [str(python), "-m", "pytest"]
-    environment = python.parents[1]  # so that a fresh clone finds mypy's cache
+    environment = python.parents[1]  # so that a fresh clone finds mypy's cache, and pytest's
     mypy = [str(python), "-m", "mypy", "--cache-dir"]
     lint = {
         "ruff check": [str(python), "-m", "ruff", "check"],
@@ -91,8 +91,10 @@ def checks(python: Path, arguments: list[str]) -> dict[str, list[str]]:
         return {"pytest": [*pytest, *arguments]}
     # One more than the cores: many a test waits for a process. With two more, the suite took longer.
     workers = min(len(os.sched_getaffinity(0)) + 1, MOST_TEST_WORKERS)
-    # One test at a time, because they take from a millisecond to a minute.
-    return {**lint, "pytest": [*pytest, "-n", str(workers), "--maxschedchunk", "1"]}
+    # In the order that tests/conftest.py gives them: the longest first. What shares a group stays in one process.
+    spread = ("-n", str(workers), "--dist", "loadgroup", "--no-loadscope-reorder")
+    kept = ("--whole-suite", "-o", f"cache_dir={environment / 'pytest_cache'}")
+    return {**lint, "pytest": [*pytest, *spread, *kept, "--durations", "20"]}
 
 
 def _passes(name: str, command: list[str]) -> bool:

@@ -17,7 +17,7 @@ from kbench.errors import Unavailable, Unsupported
 from kbench.machine import devices
 from kbench.selection import backends, builds
 
-pytestmark = pytest.mark.timeout(1800)
+pytestmark = [pytest.mark.timeout(1800), pytest.mark.slow("it is the real benchmark, small")]
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 KNOWN = backends.load_all(paths.project_folder("backends"))

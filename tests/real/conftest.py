@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from real_runs import Kbench
+from real_runs import Finished, Kbench
+from warm import Warm
 
 
 @pytest.fixture(scope="session")
@@ -15,6 +17,19 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> P
     return (base if worker_id == "master" else base.parent) / "real"
 
 
+@pytest.fixture(scope="session")
+def warm() -> Iterator[Warm]:
+    processes = Warm()
+    yield processes
+    processes.close()
+
+
 @pytest.fixture
-def kbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Kbench:
-    return Kbench(tmp_path / "results", monkeypatch, capsys)
+def kbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], warm: Warm) -> Kbench:
+    return Kbench(tmp_path / "results", monkeypatch, capsys, warm)
+
+
+@pytest.fixture(scope="module")
+def kept() -> dict[str, Finished]:
+    """Runs that several tests of a file look at; its tests are of one group, so that one process has them all."""
+    return {}

@@ -13,9 +13,11 @@ import left_out
 import numpy as np
 import pytest
 from fake_bench import LIMITS
+from warm import Warm
 
 from kbench import paths, store
 from kbench.analysis.sameness import fingerprints, first_outputs
+from kbench.cells import launcher
 from kbench.cli import main
 from kbench.environments import ensure
 from kbench.machine import peak_rates
@@ -107,9 +109,13 @@ class Finished:
 class Kbench:
     """Runs commands in this process; real data, from the mirror where there is one."""
 
-    def __init__(self, results: Path, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]) -> None:
+    def __init__(
+        self, results: Path, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str], warm: Warm
+    ) -> None:
         self._results = results
+        self._patch = patch
         self._capture = capture
+        self._warm = warm
         # What JAX compiles is kept in the cache folder, as what Theano compiles is. None: as users have it.
         self.compiled: Path | None = paths.cache_folder() / "compiled" / "by-tests"
         self._variables = ensure.variables
@@ -120,6 +126,13 @@ class Kbench:
         patch.setattr(peak_rates, "measure", lambda threads, cache_bytes, variables: {**LIMITS, "threads": threads})
 
     def measure(self, backends: str, examples: str, *options: str) -> Finished:
+        """One cell after the other, in processes that other tests share."""
+        with self._patch.context() as patch:
+            patch.setattr(launcher, "launch", self._warm.launch)
+            return self.measure_apart(backends, examples, "--interleave", "off", *options)
+
+    def measure_apart(self, backends: str, examples: str, *options: str) -> Finished:
+        """As users do: each cell in a process of its own, and in turns."""
         selection = ("--backends", backends, "--examples", examples)
         return self._run("run", *selection, "--profile", "smoke", "--no-plots", *options)
 
@@ -131,7 +144,10 @@ class Kbench:
         return self._run("script", str(path), *asked, behind=arguments)
 
     def parity(self, backends: str, example: str, *options: str) -> Finished:
-        return self._run("parity", "--backends", backends, "--examples", example, *options)
+        """In processes that other tests share."""
+        with self._patch.context() as patch:
+            patch.setattr(launcher, "launch", self._warm.launch)
+            return self._run("parity", "--backends", backends, "--examples", example, *options)
 
     def parity_of_script(self, backends: str, file: Path) -> Finished:
         return self._run("parity", "--backends", backends, "--script", str(file))

@@ -14,7 +14,7 @@ from kbench.analysis.summaries import summarise
 from kbench.selection import examples
 from kbench.values import Measured
 
-pytestmark = pytest.mark.timeout(1800)
+pytestmark = [pytest.mark.timeout(1800), pytest.mark.slow("two backends run every mistake")]
 
 FILES = CHECKOUT / "tests" / "audit"
 DOCUMENT = FILES / "README.md"
@@ -90,7 +90,7 @@ def test_the_screen_marks_the_row_and_a_file_that_changes_its_backend_fails(kben
     """A cell in which another backend than the one that was asked for was loaded is not measured."""
     names = ("softmax_twice", OF_ITSELF)
     files = ",".join(str(FILES / "mistakes" / f"{name}.py") for name in names)
-    run = kbench.measure(",".join(BACKENDS), files, "--interleave", "off")
+    run = kbench.measure_apart(",".join(BACKENDS), files, "--interleave", "off")
     assert run.status == 1, run.output
     assert "ok, differs [" in run.output
     for name in names:
@@ -113,7 +113,7 @@ def test_a_program_is_told_what_it_did_otherwise(kbench: Kbench, program: str) -
 @pytest.mark.thorough
 def test_one_command_prints_all_that_is_quoted(kbench: Kbench) -> None:
     files = ",".join(str(FILES / "mistakes" / f"{name}.py") for name in MISTAKES)
-    run = kbench.measure(",".join(BACKENDS), files, "--interleave", "off")
+    run = kbench.measure_apart(",".join(BACKENDS), files, "--interleave", "off")
     output = without_fractions([printed(run.output)])[0]
     missing = [
         (name, sentence)

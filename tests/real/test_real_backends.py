@@ -16,7 +16,11 @@ from kbench.selection import backends, examples
 from kbench.values import Backend, Example, Measured
 
 # A backend's first test makes its environment, and the first of an example may compile for minutes.
-pytestmark = pytest.mark.timeout(3600)
+pytestmark = [
+    pytest.mark.timeout(3600),
+    pytest.mark.xdist_group("examples"),
+    pytest.mark.slow("each example is trained, and some are compiled for long"),
+]
 KNOWN = backends.load_all(paths.project_folder("backends"))
 BACKENDS = {name: backend for name, backend in KNOWN.items() if backend.kind == "keras"}
 EXAMPLES = examples.load_all(paths.project_folder("examples_models"))
@@ -134,6 +138,8 @@ def enough() -> list[tuple[Example, Backend]]:
 
 
 ENOUGH = enough()  # with -m "" all run everywhere
+# Each in a process of its own, as all are for users.
+ALONE = {backend.name: example.name for example, backend in ENOUGH}
 CELLS = [
     pytest.param(
         example,
@@ -153,7 +159,8 @@ def test_a_backend_runs_an_example_and_learns(
     example: Example, backend: Backend, kbench: Kbench, shared_folder: Path
 ) -> None:
     small = ("--samples", "8", "--batch-size", "4") if example.task == "infer" else ()
-    run = kbench.measure(backend.name, example.name, *small)
+    measure = kbench.measure_apart if ALONE[backend.name] == example.name else kbench.measure
+    run = measure(backend.name, example.name, *small)
     assert run.status == 0, run.output
     measured = run.cell()
     assert measured.outcome.status == "ok", measured.outcome
@@ -203,7 +210,7 @@ def test_backends_write_the_same_text_and_say_how_fast(kbench: Kbench, tmp_path:
 
 def test_a_repeat_on_jax_loads_what_the_first_process_compiled_and_learns_the_same(kbench: Kbench) -> None:
     kbench.compiled = None
-    first, repeat = kbench.measure("keras3/jax", "mnist_mlp", "--repeats", "2").results().measured
+    first, repeat = kbench.measure_apart("keras3/jax", "mnist_mlp", "--repeats", "2").results().measured
     assert [one.outcome.status for one in (first, repeat)] == ["ok", "ok"]
     assert [one.outcome.compilation_cached for one in (first, repeat)] == [False, True]
     assert [epoch.loss for epoch in repeat.epochs] == [epoch.loss for epoch in first.epochs]

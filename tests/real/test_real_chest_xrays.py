@@ -14,7 +14,7 @@ from real_runs import CHECKOUT, Finished, Kbench
 
 from kbench import store
 
-pytestmark = pytest.mark.timeout(1800)
+pytestmark = [pytest.mark.timeout(1800), pytest.mark.slow("three backends start")]
 
 PROGRAM = CHECKOUT / "examples_models" / "programs" / "chest_xrays.py"
 COLUMNS = (

@@ -1,4 +1,4 @@
-"""Programs on real backends, cut short by --max-steps; and a model whose first step makes its weights."""
+"""Programs on real backends, cut short by --max-steps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from real_runs import Kbench
 
 from kbench import store
 
-pytestmark = pytest.mark.timeout(3600)
+pytestmark = [pytest.mark.timeout(3600), pytest.mark.slow("several backends start")]
 PROGRAMS = Path(__file__).parent / "programs"
 
 # What a program prints of each fit: its steps in each epoch, the steps or samples that Keras says it has, val_loss.
@@ -52,32 +52,3 @@ def test_a_cut_program_is_the_same_program_with_fewer_steps(names: tuple[str, ..
         name, printed = one.cell.backend, store.cell_folder(run.folder, one.cell).stdout.read_text()
         assert printed == CUT.get(name, CUT[""]) + CUT_OF_ALL + OF_ONE[name]
     assert "--max-steps cuts each epoch to 3 steps" in " ".join(run.output.split())
-
-
-LATE = """import keras
-import numpy as np
-
-
-class Own(keras.Model):
-    def __init__(self):
-        super().__init__()
-        self.inner = keras.layers.Dense(16, activation="relu")
-        self.outer = keras.layers.Dense(1)
-
-    def call(self, x):
-        return self.outer(self.inner(x))
-
-
-x = np.random.rand(128, 20)
-model = Own()
-model.build((None, 20))  # which marks it as built, and makes no weights
-model.compile("adam", "mse")
-model.fit(x, x.sum(1, keepdims=True), epochs=2, verbose=0)
-"""
-
-
-def test_a_model_whose_first_step_makes_its_weights_is_described_with_them(kbench: Kbench, tmp_path: Path) -> None:
-    program = tmp_path / "late.py"
-    program.write_text(LATE)
-    one = kbench.script(program, "keras3/tensorflow").cell()
-    assert [site.facts["parameters"] for site in one.facts.sites.values()] == [353]

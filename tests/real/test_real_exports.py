@@ -12,7 +12,11 @@ from kbench.analysis.sameness import first_outputs
 from kbench.analysis.summaries import summarise
 from kbench.values import OK
 
-pytestmark = pytest.mark.timeout(3600)
+pytestmark = [
+    pytest.mark.timeout(3600),
+    pytest.mark.xdist_group("exports"),
+    pytest.mark.slow("TensorFlow exports models for three runtimes"),
+]
 EXPORTS = ("export/onnx", "export/openvino", "export/tflite")
 
 # Two named inputs and two outputs that mean different things: none may change places.

@@ -9,7 +9,10 @@ from real_runs import Finished, Kbench, sequential
 
 from kbench.analysis.summaries import summarise
 
-pytestmark = pytest.mark.timeout(3600)
+pytestmark = [
+    pytest.mark.timeout(3600),
+    pytest.mark.slow("a model of many layers is compiled, and five backends start"),
+]
 # The backend of each difference is another one, so that each is the only one of its row.
 CHEATS = {
     "CONVOLUTION": 'model.add(Conv1D(2, 28 if BACKEND == "torch" else 3, strides=8, data_format="channels_last"))',
@@ -21,7 +24,7 @@ CHEATS = {
 
 def test_what_differs_on_one_backend_alone_is_caught_by_name(kbench: Kbench, tmp_path: Path) -> None:
     backends = "keras2/tensorflow,keras2/cntk,keras2/mxnet,keras3/jax,keras3/torch"
-    run = kbench.measure(backends, sequential(tmp_path, **CHEATS), "--samples", "64", "--epochs", "1")
+    run = kbench.measure_apart(backends, sequential(tmp_path, **CHEATS), "--samples", "64", "--epochs", "1")
     assert run.status == 0, run.output
     rows = {row.backend: row for row in summarise(run.results().measured)}
     first = "unlike keras2/tensorflow in its model: layer"
@@ -90,7 +93,7 @@ def build_model(input_shape, num_classes):
 def test_what_fit_received_and_what_training_did_otherwise_is_named(kbench: Kbench, tmp_path: Path) -> None:
     example = tmp_path / "other.py"
     example.write_text(OTHER_TRAINING, "utf-8")
-    run = kbench.measure("keras3/jax,keras3/torch", str(example), "--data", "synthetic", "--interleave", "off")
+    run = kbench.measure_apart("keras3/jax,keras3/torch", str(example), "--data", "synthetic", "--interleave", "off")
     assert run.status == 0, run.output
     rows = {row.backend: row for row in summarise(run.results().measured)}
     unlike, threads = "unlike keras3/jax in its", [one for one in rows["keras3/torch"].differs if "threads" in one]

@@ -13,7 +13,11 @@ from probing import Job, as_of, probe, vectors
 from kbench.analysis.sameness import fingerprints
 from kbench.values import Measured
 
-pytestmark = pytest.mark.timeout(3600)
+pytestmark = [
+    pytest.mark.timeout(3600),
+    pytest.mark.xdist_group("first step"),
+    pytest.mark.slow("a hundred models take a step"),
+]
 
 EXAMPLE = '''"""A small model, which may cheat."""
 

@@ -13,7 +13,7 @@ from probing import CLASSES, SAMPLES, Job, as_of, data, probe
 from kbench.analysis.sameness import fingerprints
 from kbench.values import Measured
 
-pytestmark = pytest.mark.timeout(1800)
+pytestmark = [pytest.mark.timeout(1800), pytest.mark.slow("two backends start")]
 
 START = '''"""A small model, which may cheat."""
 

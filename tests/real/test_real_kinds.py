@@ -14,7 +14,11 @@ from kbench.analysis.summaries import summarise
 from kbench.store import RunResults
 from kbench.values import OK, UNSUPPORTED
 
-pytestmark = pytest.mark.timeout(3600)
+pytestmark = [
+    pytest.mark.timeout(3600),
+    pytest.mark.xdist_group("examples"),
+    pytest.mark.slow("each kind is trained on several backends"),
+]
 KINDS = paths.project_folder("examples_models") / "kinds"
 TRAINING = (  # all
     "keras2/tensorflow,keras2/tensorflow2,keras2/cntk,keras2/theano,keras2/mxnet,"

@@ -10,7 +10,7 @@ from probing import Job, as_of, probe, vectors
 
 from kbench.analysis.sameness import fingerprints, last_steps
 
-pytestmark = pytest.mark.timeout(3600)
+pytestmark = [pytest.mark.timeout(3600), pytest.mark.slow("many models are trained")]
 
 EXAMPLE = '''"""A small model, which may cheat from its second epoch on."""
 

@@ -15,6 +15,7 @@ from kbench.analysis.times import layer_costs
 from kbench.causes.explained import Explained
 from kbench.cells import turns
 
+pytestmark = pytest.mark.slow("steps are timed part by part")
 PLANTED = Path(__file__).parent / "examples" / "planted.py"
 SLOW = {where: f"keras3/{where}" for where in ("torch", "jax", "tensorflow")} | {"keras2": "keras2/tensorflow2"}
 OTHER = {
@@ -36,7 +37,7 @@ def looked_into(kbench: Kbench, folder: Path, backends: str, kind: str, where: s
         text.replace('KIND = "none"', f'KIND = "{kind}"').replace('WHERE = "none"', f'WHERE = "{where}"')
     )
     # One thread: two of a framework that waits for the other process's turn are what would be measured otherwise.
-    run = kbench.measure(backends, str(example), "--repeats", "1", "--threads", "1", *options)
+    run = kbench.measure_apart(backends, str(example), "--repeats", "1", "--threads", "1", *options)
     assert run.status == 0, run.output
     return run
 

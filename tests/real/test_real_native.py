@@ -12,7 +12,7 @@ from kbench import paths
 from kbench.analysis.rows import summarised
 from kbench.selection import backends
 
-pytestmark = pytest.mark.timeout(3600)
+pytestmark = [pytest.mark.timeout(3600), pytest.mark.xdist_group("native"), pytest.mark.slow("each framework starts")]
 BACKENDS = backends.load_all(paths.project_folder("backends"))
 UNDER_THE_ROOT = ("native/caffe2", "native/gluon", "native/lasagne", "native/mxnet-module")
 # Not to be asked: their builds for the CPU know no other device.
@@ -42,7 +42,7 @@ def check_measured(run: Finished, learns: bool = True) -> None:
 
 
 def test_all_frameworks_train_mnist_mlp_without_keras_as_keras_does(kbench: Kbench) -> None:
-    run = kbench.measure("keras3/torch,native", "mnist_mlp", "--repeats", "1")
+    run = kbench.measure_apart("keras3/torch,native", "mnist_mlp", "--repeats", "1")
     assert run.status == 0, run.output
     check_measured(run)
     rows = {row.backend: row for row in summarised(run.results())}
@@ -136,7 +136,7 @@ def test_the_framework_that_the_page_adds_trains_as_the_others_do(
     kbench: Kbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KBENCH_BACKENDS", str(CHECKOUT / "docs" / "my_backends"))
-    run = kbench.measure("native/chainer,native/tinygrad", "mnist_mlp", "--repeats", "1")
+    run = kbench.measure_apart("native/chainer,native/tinygrad", "mnist_mlp", "--repeats", "1")
     assert run.status == 0, run.output
     chainer, tinygrad = sorted(summarised(run.results()), key=lambda row: row.backend)
     assert chainer.differs == tinygrad.differs == () and chainer.fingerprint == tinygrad.fingerprint != ""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from real_runs import Kbench
 
-pytestmark = pytest.mark.timeout(3600)
+pytestmark = [pytest.mark.timeout(3600), pytest.mark.slow("several backends start")]
 PROGRAMS = Path(__file__).parent / "predictions"
 
 

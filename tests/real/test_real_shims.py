@@ -15,7 +15,7 @@ from kbench import paths
 from kbench.environments import ensure
 from kbench.selection import backends
 
-pytestmark = pytest.mark.timeout(3600)
+pytestmark = [pytest.mark.timeout(3600), pytest.mark.slow("two backends start")]
 CASES = Path(__file__).parent / "shim_cases.py"
 OLD = "keras2/tensorflow"
 

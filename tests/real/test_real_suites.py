@@ -12,7 +12,7 @@ from kbench.analysis.sameness import first_outputs
 from kbench.analysis.summaries import summarise
 from kbench.values import OK
 
-pytestmark = pytest.mark.timeout(3600)
+pytestmark = [pytest.mark.timeout(3600), pytest.mark.slow("four backends start")]
 SUITE = """
 title = "Both"
 [examples.mnist_mlp]

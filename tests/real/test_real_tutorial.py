@@ -19,6 +19,7 @@ from kbench.values import OK
 TUTORIAL = CHECKOUT / "docs" / "tutorial.md"
 
 
+@pytest.mark.slow("it types a dozen commands, as a new user does")
 @pytest.mark.usefixtures("kbench")
 def test_every_command_of_the_tutorial_does_what_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
-from real_runs import Kbench
+from real_runs import Finished, Kbench
 
-pytestmark = pytest.mark.timeout(3600)
+from kbench.analysis.rows import summarised
+from kbench.tables import otherwise
+
+pytestmark = [
+    pytest.mark.timeout(3600),
+    pytest.mark.xdist_group("unlike programs"),
+    pytest.mark.slow("two backends start"),
+]
 
 PROGRAM = """
 import keras
@@ -36,14 +44,17 @@ def net(rate=0.01, late=False):
 """
 OF_DATA = "is unlike keras3/jax in its data."
 FIT = "net(BEGIN).fit(x, y, epochs=3, batch_size=32, shuffle=False, verbose=0)\n"
-# What is done -> how the sentence begins.
+OF_OTHERS = FIT.replace("x, y", "u, v").replace("BEGIN", "")
+# What is done, in a line -> how the sentence about it begins.
 UNLIKE = {
     FIT.replace("BEGIN", "0.3 if ODD else 0.01"): (
         "is unlike keras3/jax in its optimizer: learning_rate 0.3 instead of 0.01"
     ),
-    f"if ODD: x, y = x[::-1].copy(), y[::-1].copy()\n{FIT.replace('BEGIN', '')}": OF_DATA,
-    f"if ODD: y = np.roll(y, 1)\n{FIT.replace('BEGIN', '')}": OF_DATA,
-    f"ON[0] = True\n{FIT.replace('BEGIN', '')}": "trains nothing: none of the model's weights changed",
+    f"u, v = (x[::-1].copy(), y[::-1].copy()) if ODD else (x, y)\n{OF_OTHERS}": OF_DATA,
+    f"u, v = x, np.roll(y, 1) if ODD else y\n{OF_OTHERS}": OF_DATA,
+    f"ON[0] = True\n{FIT.replace('BEGIN', '')}ON[0] = False\n": (
+        "trains nothing: none of the model's weights changed"
+    ),
     "print(net().evaluate(x[:, ::-1].copy() if ODD else x, y, verbose=0))\n": (
         "Evaluate is given other inputs on keras3/torch than on keras3/jax: off by up to "
     ),
@@ -51,25 +62,48 @@ UNLIKE = {
         "The same weights predict otherwise from call to call on keras3/torch than on keras3/jax: the first call"
     ),
 }
+BODIES = list(UNLIKE)
 
 
-def said(output: str) -> str:
-    """The first paragraph below the plan, in one line."""
-    return " ".join(output.split("\n\n")[1].split())
-
-
-@pytest.mark.parametrize("body", UNLIKE)
-def test_what_one_backend_does_otherwise_is_the_first_sentence(body: str, kbench: Kbench, tmp_path: Path) -> None:
-    path = tmp_path / "program.py"
-    path.write_text(PROGRAM.replace("ODD_IS", "True").lstrip() + body, "utf-8")
-    finished = kbench.script(path, "keras3/jax,keras3/torch", "--repeats", "1")
+def measured(kbench: Kbench, folder: Path, odd: bool) -> Finished:
+    """The program that does all of it."""
+    path = folder / "program.py"
+    path.write_text(PROGRAM.replace("ODD_IS", str(odd)).lstrip() + "".join(BODIES), "utf-8")
+    finished = kbench.script(path, "keras3/jax,keras3/torch")
     assert finished.status == 0, finished.output
-    assert UNLIKE[body] in said(finished.output)
+    return finished
+
+
+@pytest.fixture
+def odd(kbench: Kbench, tmp_path: Path, kept: dict[str, Finished]) -> Finished:
+    if "odd" not in kept:
+        kept["odd"] = measured(kbench, tmp_path, odd=True)
+    return kept["odd"]
+
+
+def sentences(finished: Finished) -> list[str]:
+    return otherwise.sentences(summarised(finished.results()))
+
+
+@pytest.mark.parametrize(
+    "number",
+    range(len(BODIES)),
+    ids=["rate", "other samples", "other targets", "no training", "other inputs", "from call to call"],
+)
+def test_what_one_backend_does_otherwise_is_said(number: int, odd: Finished) -> None:
+    body = BODIES[number]
+    before = PROGRAM.lstrip() + "".join(BODIES[:number])
+    call = body[: body.index("verbose=0")].count("\n") + before.count("\n") + 1
+    about = [sentence for sentence in sentences(odd) if UNLIKE[body] in sentence]
+    assert any(re.search(rf"\bline {call}\b", sentence) for sentence in about), sentences(odd)
+
+
+def test_it_is_the_first_paragraph(odd: Finished) -> None:
+    first = " ".join(odd.output.split("\n\n")[1].split())
+    assert first.startswith(sentences(odd)[0])
 
 
 def test_of_the_same_program_that_is_honest_nothing_is_said(kbench: Kbench, tmp_path: Path) -> None:
-    path = tmp_path / "program.py"
-    path.write_text(PROGRAM.replace("ODD_IS", "False").lstrip() + "".join(UNLIKE), "utf-8")
-    finished = kbench.script(path, "keras3/jax,keras3/torch", "--repeats", "1")
-    assert finished.status == 0, finished.output
+    finished = measured(kbench, tmp_path, odd=False)
+    assert sentences(finished) == []
     assert not any(words in finished.output for words in ("unlike", "otherwise", "other inputs", "trains nothing"))

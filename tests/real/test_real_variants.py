@@ -9,14 +9,14 @@ from real_runs import Kbench
 from kbench.analysis.summaries import summarise
 from kbench.values import OK
 
-pytestmark = pytest.mark.timeout(3600)
+pytestmark = [pytest.mark.timeout(3600), pytest.mark.slow("four backends start")]
 JIT = ("keras3/tensorflow+jit=on", "keras3/tensorflow+jit=off")
 OLDER = "keras3/jax@0.9+policy=mixed_bfloat16"
 
 
 def test_two_versions_and_jit_on_and_off_stand_in_one_table(kbench: Kbench) -> None:
     backends = ["keras3/jax", OLDER, *JIT]
-    run = kbench.measure(",".join(backends), "mnist_mlp", "--baseline", "keras3/jax")
+    run = kbench.measure(",".join(backends), "mnist_mlp", "--samples", "256", "--baseline", "keras3/jax")
     assert run.status == 0, run.output
     rows = {row.backend: row for row in summarise(run.results().measured)}
     assert {name: (row.status, row.differs) for name, row in rows.items()} == dict.fromkeys(backends, (OK, ()))
