@@ -54,7 +54,7 @@ def ensure(lock: Path, cache: Path, purpose: str, duration: str) -> Path:
 
 
 def test(arguments: list[str]) -> int:
-    """Linters, type checker and pytest in turn. Returns 0, or 1 if one of them failed.
+    """Linters and type checker in turn, pytest beside them. Returns 0, or 1 if one of them failed.
 
     `--lint` leaves pytest out; any other `arguments` are for pytest, which then runs alone. If the tests of
     report.html are among them, a browser is installed where that is possible, unless `--no-install` is given.
@@ -67,14 +67,13 @@ def test(arguments: list[str]) -> int:
         from kbench.bootstrap import browser  # here, because other calls do not need it
 
         browser.install()
-    failed = [name for name, command in checks(python, arguments).items() if not _passes(name, command)]
-    if failed:
+    if failed := _failed(checks(python, arguments)):
         print(f"kbench: failed: {', '.join(failed)}.", file=sys.stderr)
     return 1 if failed else 0
 
 
 def checks(python: Path, arguments: list[str]) -> dict[str, list[str]]:
-    """What `test` runs, by name, pytest last so that its closing line is the last one."""
+    """What `test` runs, by name. Pytest is last: it runs beside the others, and its closing line is the last."""
     pytest = [str(python), "-m", "pytest"]
     environment = python.parents[1]  # so that a fresh clone finds mypy's cache, and pytest's
     mypy = [str(python), "-m", "mypy", "--cache-dir"]
@@ -91,20 +90,43 @@ def checks(python: Path, arguments: list[str]) -> dict[str, list[str]]:
         return {"pytest": [*pytest, *arguments]}
     # One more than the cores: many a test waits for a process. With two more, the suite took longer.
     workers = min(len(os.sched_getaffinity(0)) + 1, MOST_TEST_WORKERS)
+    color = "yes" if sys.stdout.isatty() else "auto"  # it writes into a pipe
     # In the order that tests/conftest.py gives them: the longest first. What shares a group stays in one process.
     spread = ("-n", str(workers), "--dist", "loadgroup", "--no-loadscope-reorder")
     kept = ("--whole-suite", "-o", f"cache_dir={environment / 'pytest_cache'}")
-    return {**lint, "pytest": [*pytest, *spread, *kept, "--durations", "20"]}
+    return {**lint, "pytest": [*pytest, "--color", color, *spread, *kept, "--durations", "20"]}
 
 
-def _passes(name: str, command: list[str]) -> bool:
+def _failed(every: dict[str, list[str]]) -> list[str]:
+    """Run the checks; returns which failed. The last one runs beside the others, and is shown after them."""
     import subprocess  # here, because most calls do not need it
 
-    print(f"== {name}", flush=True)
     # Without bytecode each of the tests' many processes would compile what it imports, and each worker all tests.
     left_out = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
     environment = {name: value for name, value in os.environ.items() if name not in left_out}
-    return subprocess.run(command, cwd=CHECKOUT, env=environment).returncode == 0
+    started: dict[str, subprocess.Popen[bytes]] = {}
+    failed = []
+
+    def start(name: str, stdout: int | None = None, stderr: int | None = None) -> subprocess.Popen[bytes]:
+        started[name] = subprocess.Popen(every[name], cwd=CHECKOUT, env=environment, stdout=stdout, stderr=stderr)
+        return started[name]
+
+    try:
+        for last in [*every][1:][-1:]:
+            start(last, subprocess.PIPE, subprocess.STDOUT)
+        for name in every:
+            print(f"== {name}", flush=True)
+            process = started.get(name) or start(name)
+            # What it said meanwhile is in the pipe; where that was full, it has waited.
+            while process.stdout and (text := os.read(process.stdout.fileno(), 1 << 16)):
+                sys.stdout.buffer.write(text)
+                sys.stdout.buffer.flush()
+            if process.wait() != 0:
+                failed.append(name)
+    finally:
+        for process in started.values():
+            process.kill()  # nothing where it has ended
+    return failed
 
 
 def _run_here(arguments: list[str]) -> int:

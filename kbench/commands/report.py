@@ -42,7 +42,7 @@ def main(options: argparse.Namespace) -> int:
             raise UserError(f"{run} is of several machines: --baseline and the look of plots are for one of them.")
         session.finish(run, wanted)
         return 0
-    from kbench.outputs import one_run  # not above: pandas and matplotlib take a second to load
+    from kbench.outputs import one_run  # not above: matplotlib takes half a second to load
 
     measured = store.read(run)
     if reading.is_parity(measured):

@@ -66,7 +66,7 @@ def status(results: RunResults) -> int:
 
 def write(analysis: Explained, plots: bool) -> None:
     """Write what is derived from a run. Raises UserError."""
-    from kbench.outputs import one_run  # not above: pandas and matplotlib take a second to load
+    from kbench.outputs import one_run  # not above: matplotlib takes half a second to load
 
     try:
         one_run.rebuild(analysis, plots=plots)

@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-import pandas as pd
-
 from kbench.summary import Summary
 from kbench.tables.content import Table, by_example, table
 from kbench.text import plain
@@ -35,29 +33,34 @@ def latex(summaries: Iterable[Summary]) -> str:
 
 
 def escape(text: str) -> str:
-    """`text` as LaTeX that shows exactly that; pandas escapes fewer characters."""
+    """`text` as LaTeX that shows exactly that."""
     return "".join(_SPECIAL.get(character, character) for character in plain(text))
 
 
 def _table(one: Table) -> str:
-    rows = [[_cell(entry) for entry in row] for row in one.rows]
     name = re.sub(r"[^a-z0-9]+", "-", one.heading.partition(" (")[0].lower()).strip("-")
-    text = (
-        pd.DataFrame(rows, columns=list(map(escape, one.columns)))
-        .style.hide(axis="index")
-        .to_latex(
-            hrules=True,
-            column_format="".join("l" if column in one.text_columns else "r" for column in one.columns),
-            caption=escape(one.heading),
-            label=f"tab:{name or 'kbench'}",
-            position_float="centering",
-        )
-    )
     below = " \\\\\n".join(map(escape, [*one.numbered, *one.remarks]))
-    notes = f"\\par\\smallskip\\footnotesize\\raggedright\n{below}\n" if below else ""
-    return text.replace("\\centering\n", "\\centering\n\\small\n", 1).replace(
-        "\\end{table}", f"{notes}\\end{{table}}"
-    )
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        r"\small",
+        rf"\caption{{{escape(one.heading)}}}",
+        rf"\label{{tab:{name or 'kbench'}}}",
+        rf"\begin{{tabular}}{{{''.join('l' if column in one.text_columns else 'r' for column in one.columns)}}}",
+        r"\toprule",
+        _row(map(escape, one.columns)),
+        r"\midrule",
+        *(_row(map(_cell, row)) for row in one.rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+        *([r"\par\smallskip\footnotesize\raggedright", below] if below else []),
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _row(entries: Iterable[str]) -> str:
+    return " & ".join(entries) + r" \\"
 
 
 def _cell(text: str) -> str:

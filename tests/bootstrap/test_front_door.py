@@ -138,6 +138,23 @@ def test_one_failed_check_fails_the_whole_and_the_others_still_run(
     assert entry.main(["test"]) == 0
 
 
+def test_the_last_check_runs_beside_the_others_and_is_shown_whole_after_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    # In turn, the first one would wait for ever; and no pipe holds what the last one says meanwhile.
+    waits = f"open({str(pipe)!r}).read(); print('first')"
+    tells = f"import sys; open({str(pipe)!r}, 'w').close(); print('last\\n' * 99999, flush=True); sys.exit('the end')"
+    every = {name: [sys.executable, "-c", code] for name, code in (("waits", waits), ("tells", tells))}
+    monkeypatch.setattr(entry, "ensure", lambda *_: Path(sys.executable))
+    monkeypatch.setattr(entry, "checks", lambda *_: every)
+    assert entry.main(["test"]) == 1
+    said = capfd.readouterr()
+    assert said.out.split() == ["==", "waits", "first", "==", "tells", *["last"] * 99999, "the", "end"]
+    assert said.err == "kbench: failed: tells.\n"
+
+
 def test_python_m_kbench_works_in_a_checkout() -> None:
     done = subprocess.run([sys.executable, "-m", "kbench", "--help"], cwd=CHECKOUT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -22,7 +22,8 @@ if version := os.environ.get("KBENCH_TEST_VERSION"):
     import kbench.version
     kbench.version.__version__ = version
 if "kbench.cluster.block" in sys.orig_argv:
-    from kbench.machine import peak_rates
+    from kbench.machine import host, peak_rates
+    host.busy_cores = lambda: 0.0
     peak_rates.measure = lambda threads, cache_bytes, variables: {{**{LIMITS!r}, "threads": threads}}
 """
 
@@ -60,7 +61,7 @@ class DaskCluster:
     def worker(
         self, number: int, prefix: Sequence[str] = (), cache: Path | None = None, **variables: str
     ) -> subprocess.Popen[bytes]:
-        """Add the machine 127.0.1.`number`, which has a cache folder of its own unless `cache` is given."""
+        """Add the machine 127.0.1.`number`, with the session's cache or that one."""
         folder = self.folder / f"worker-{number}"
         folder.mkdir(exist_ok=True)
         log = self.folder / f"worker-{number}.log"
@@ -69,7 +70,7 @@ class DaskCluster:
         made = self._start(
             ["distributed.cli.dask_worker", self.address, *where, *usual],
             log,
-            {"KBENCH_CACHE": str(cache or self.folder / f"cache-{number}"), **variables},
+            {**({"KBENCH_CACHE": str(cache)} if cache else {}), **variables},
             prefix,
         )
         until(lambda: "Registered to" in log.read_text(), f"the worker's start, see {log}")

@@ -1,4 +1,4 @@
-"""Runs on a real Dask cluster whose workers are processes with addresses and caches of their own."""
+"""Runs on a real Dask cluster whose workers are processes with addresses of their own."""
 
 from __future__ import annotations
 
@@ -20,13 +20,8 @@ from kbench import store
 from kbench.version import __version__
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cluster")
-
-
 @pytest.fixture
-def cluster(bench: Bench, folder: Path) -> Iterator[DaskCluster]:
+def cluster(bench: Bench) -> Iterator[DaskCluster]:
     made = DaskCluster(bench.folder / "dask")
     yield made
     made.close()
@@ -38,7 +33,7 @@ def attempts(run: Path) -> list[dict[str, Any]]:
 
 def test_two_workers_measure_what_one_machine_measures(bench: Bench, cluster: DaskCluster) -> None:
     for number in (1, 2):
-        cluster.worker(number)
+        cluster.worker(number, cache=cluster.folder / f"cache-{number}")
     said = bench.measure("--on", cluster.address, "--name", "far", "--repeats", "2")
     assert said.status == 0, said.err
     assert bench.measure("--repeats", "2", "--name", "here").status == 0
@@ -141,7 +136,7 @@ def test_without_its_scheduler_a_run_ends_in_a_sentence_and_goes_on_with_another
     assert [one.outcome.status for one in store.read(kind).measured] == ["ok", "ok"]
 
 
-def test_what_a_worker_measures_while_it_cannot_be_reached_is_not_counted_twice(bench: Bench, folder: Path) -> None:
+def test_what_a_worker_measures_while_it_cannot_be_reached_is_not_counted_twice(bench: Bench) -> None:
     began, flag = held(bench)
     bench.patch.setenv("DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", "2s")
     cluster = DaskCluster(bench.folder / "dask")
@@ -169,7 +164,7 @@ def test_a_slow_machine_holds_nobody_up(bench: Bench, cluster: DaskCluster) -> N
     cluster.worker(1)
     client = start(bench, cluster, "held.py,my_example.py")
     until(began.exists, "the first block's start")
-    cluster.worker(2)
+    cluster.worker(2, cache=cluster.folder / "cache")
     run = bench.results / "mine"
     until(lambda: (run / "attempts.jsonl").exists() and attempts(run), "the other block's end")
     flag.touch()
@@ -185,9 +180,8 @@ def test_a_worker_with_a_full_disk_is_passed_over(bench: Bench, cluster: DaskClu
     cluster.worker(1, [*OWN_MOUNTS, "sh", "-c", mounted] if may_mount() else ["prlimit", "--fsize=9000"])
     cluster.worker(2)
     bench.example("second.py")
-    client = start(bench, cluster, "my_example.py,second.py")
-    _, err = client.communicate(timeout=120)
-    assert client.returncode == 0, err
+    said = bench.measure("--on", cluster.address, "--name", "mine", examples="my_example.py,second.py")
+    assert said.status == 0, said.err
     failed = [one for one in attempts(bench.results / "mine") if one["status"] == "failed"]
     assert failed and all(one["worker"].startswith("tcp://127.0.1.1:") for one in failed)
     assert all("No space left" in one["reason"] or "too large" in one["reason"] for one in failed)
@@ -232,7 +226,7 @@ def test_machines_are_selected_and_each_kind_has_its_tables(bench: Bench, cluste
 def test_an_example_of_ones_own_travels_with_its_twin_and_a_failed_cell_is_a_row(
     bench: Bench, cluster: DaskCluster
 ) -> None:
-    cluster.worker(1)
+    cluster.worker(1, cache=cluster.folder / "cache")
     elsewhere = bench.folder / "only here"
     elsewhere.mkdir()
     (elsewhere / "broken.py").write_text(dying("raise ValueError('as planned')"))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
 from fake_bench import EXAMPLE, Bench, dying, events_of
-from named_pipe import Pipe
 
 from kbench.cells import launcher
 from kbench.environments import ensure
@@ -112,26 +110,6 @@ def test_an_interrupt_keeps_what_is_known_and_prints_the_table(bench: Bench) -> 
         "c": ("interrupted", "not started"),
     }
     assert said.out.count("keras9/fake") >= 3 and "Tables and raw measurements" in said.out
-
-
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_and_a_schedulers_signal_end_a_running_guest_and_print_the_table(bench: Bench, how: int) -> None:
-    pipe = Pipe(bench.folder)
-    held = f"import os, signal; os.write(os.open({str(pipe.path)!r}, os.O_WRONLY), b'x'); signal.pause()"
-    bench.example("waits.py", dying(held))
-    options = ("--examples", "waits.py,my_example.py", "--profile", "smoke", "--device", "cpu")
-    process = bench.start("--backends", "fake", *options)
-    try:
-        assert pipe.starts()
-        process.send_signal(how)
-        out, err = process.communicate()
-        assert pipe.ended()
-    finally:
-        process.terminate()
-        pipe.close()
-    assert process.returncode == 130, err
-    assert "interrupted" in out and "not started" in out
-    assert err.splitlines()[-1] == "kbench: interrupted; what was measured is kept."
 
 
 def test_an_interrupt_before_the_first_cell_leaves_no_run_behind(bench: Bench) -> None:

@@ -1,4 +1,4 @@
-"""Starts a hundred kbench processes quickly, by forking one that has imported everything: see test_killed_host.
+"""Starts many kbench processes quickly, by forking one that has imported everything: see test_killed_host.
 
 Line in: the arguments and the seconds after which it is killed or null, as JSON. Line out: how it ended, as
 os.waitstatus_to_exitcode says it; and a first one, `ready`.

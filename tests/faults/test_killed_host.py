@@ -22,7 +22,6 @@ from named_pipe import Pipe
 
 from kbench.cells import orphans
 
-KILLS = 100
 EXAMPLES = [f"e{number}.py" for number in range(5)]
 REPEATS = 10
 CELLS = len(EXAMPLES) * REPEATS
@@ -128,7 +127,10 @@ def gone(run: Path) -> bool:
     return not alive and not orphans.find(marked)
 
 
-def test_a_host_killed_a_hundred_times_loses_nothing_and_leaves_nothing(bench: Bench, hosts: Hosts) -> None:
+@pytest.mark.parametrize("kills", [20, pytest.param(100, marks=pytest.mark.thorough)])
+def test_a_host_killed_again_and_again_loses_nothing_and_leaves_nothing(
+    bench: Bench, hosts: Hosts, kills: int
+) -> None:
     journal = prepare(bench)
     start = time.monotonic()
     assert hosts.run(*asked("whole")) == 0
@@ -137,7 +139,7 @@ def test_a_host_killed_a_hundred_times_loses_nothing_and_leaves_nothing(bench: B
     assert len(finished(whole)) == CELLS
     moments = random.Random(20261121)
     killed, runs = 0, 0
-    while killed < KILLS:
+    while killed < kills:
         runs += 1
         run = bench.results / f"run{runs}"
         before = tries(journal)
@@ -147,7 +149,7 @@ def test_a_host_killed_a_hundred_times_loses_nothing_and_leaves_nothing(bench: B
         while status is None:
             # A run is there with all that it takes to go on with it, or its name is free.
             command = ["resume", "--no-plots", run.name] if run.exists() else asked(run.name)
-            after = moments.uniform(0, longest) if killed < KILLS else None
+            after = moments.uniform(0, longest) if killed < kills else None
             status = hosts.run(*command, kill_after=after)
             killed += status is None
             now = tries(journal)

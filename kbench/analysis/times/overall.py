@@ -8,8 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from scipy import stats
-
 from kbench.analysis.times import intervals, ratios
 from kbench.axes import Point
 from kbench.summary import Summary
@@ -133,8 +131,8 @@ def _level(row: Summary) -> _Level:
     if ratio == 1.0:
         return _Level(1.0, 0.0)
     known = ends is not None and ends.low > 0 and ends.high < math.inf
-    error = math.log(ends.high / ends.low) / 2 / stats.norm.ppf(0.975) if ends and known else math.inf
-    return _Level(ratio, float(error))
+    error = math.log(ends.high / ends.low) / 2 / intervals.normal(0.975) if ends and known else math.inf
+    return _Level(ratio, error)
 
 
 def _of_example(backends: Mapping[str, Mapping[Point, _Level]]) -> dict[str, _Level]:
@@ -157,7 +155,7 @@ def _of_group(device: str, task: str, examples: _Examples, confidence: float) ->
         return None
     logs = {name: [math.log(one[name].ratio) for one in examples.values()] for name in everywhere}
     first, *others = sorted(everywhere, key=lambda name: fmean(logs[name]))
-    reach = float(stats.norm.ppf(1 - (1 - confidence) / len(everywhere) / (len(everywhere) - 1)))
+    reach = intervals.normal(1 - (1 - confidence) / len(everywhere) / (len(everywhere) - 1))
     compared, faster = [], dict[str, tuple[str, ...]]()
     for name in others:
         errors = [math.hypot(one[name].error, one[first].error) for one in examples.values()]
