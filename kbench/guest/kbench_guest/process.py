@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence
 import numpy as np
 
 if TYPE_CHECKING:
-    from kbench_guest.frameworks.interface import Framework
+    from kbench_guest.frameworks.interface import Device
     from kbench_guest.protocol import Events
 
 # Kind, beginning of the file's name, functions that return the number of threads. A library that is linked into a
@@ -43,14 +43,14 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 GONE = " (deleted)"  # what the kernel adds if the file was replaced meanwhile
 
 
-def report(framework: "Framework", events: "Events", **more: Any) -> None:
+def report(framework: "Device", events: "Events", **more: Any) -> None:
     """Write the events of memory and libraries. At the end: some frameworks load theirs with the first step."""
     events.write("memory", at="end", peak_mib=peak_memory_mib(), **more)
     more = {"framework_threads": threads(framework), "frameworks": frameworks()}
     events.write("libraries", libraries=libraries(), numpy_blas=numpy_blas(), **more)
 
 
-def threads(framework: "Framework") -> Dict[str, Any]:
+def threads(framework: "Device") -> Dict[str, Any]:
     """What the framework says of its threads; {} if it does not."""
     try:
         return framework.threads()

@@ -2,7 +2,7 @@
 
 import importlib
 import json
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
 
 import keras
 import numpy as np
@@ -143,17 +143,6 @@ class KerasModels(Framework):
         """The model in a runtime without Keras, for a batch of inputs. Raises Refused if it cannot be run there."""
         raise NotImplementedError
 
-    def shape_of(self, weight: Any) -> Tuple[Any, ...]:
-        """The shape of a weight or a tensor, None for an axis that is open."""
-        raise NotImplementedError
-
-    def dtype_of(self, weight: Any) -> str:
-        raise NotImplementedError
-
-    def set_values(self, weights: Sequence[Any], values: Sequence[Any]) -> None:
-        """Give many weights their values."""
-        raise NotImplementedError
-
     def several_steps(self, number: int) -> Dict[str, Any]:
         """The argument of `compile` for this number of steps in each call of the compiled function."""
         raise Refused("unsupported", "it has no steps_per_execution")
@@ -229,18 +218,6 @@ class KerasModels(Framework):
         return dict(config, class_name=name, learning_rate=rate, decay=decay)
 
     # The layout of kernels that all backends share: (rows, columns, inputs, filters), correlated with the image.
-
-    def shared_shape(self, owner: Any, name: Optional[str], shape: Any) -> Tuple[Any, ...]:
-        """The shape that the weight `name` of the layer `owner` has on the other backends."""
-        return tuple(shape)
-
-    def to_shared(self, owner: Any, name: Optional[str], value: Any) -> Any:
-        """A weight as this backend keeps it, in the layout that all share."""
-        return value
-
-    def from_shared(self, owner: Any, name: Optional[str], value: Any) -> Any:
-        """A weight in the shared layout as this backend wants it."""
-        return value
 
 
 def _long(metrics: Any) -> Any:

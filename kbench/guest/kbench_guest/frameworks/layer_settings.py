@@ -9,7 +9,7 @@ from kbench_guest.arrays import leaves
 from kbench_guest.frameworks.layers import class_name, find, owners
 
 if TYPE_CHECKING:
-    from kbench_guest.frameworks.keras_models import KerasModels
+    from kbench_guest.frameworks.interface import Weights
 
 # Names, shapes that follow from the data, seeds, initial values, and the form or layout of the same computation.
 IGNORED = {
@@ -24,7 +24,7 @@ ALIASES = {"alpha": "negative_slope"}  # LeakyReLU's, before and in Keras 3
 SAME_AS_ABSENT = {"groups": 1, "renorm_momentum": 0.99}
 
 
-def describe(framework: "KerasModels", layer: Any, frozen: bool) -> List[Any]:
+def describe(framework: "Weights", layer: Any, frozen: bool) -> List[Any]:
     """[layer class, settings, shapes of its weights] of one layer; frozen: whether a model around it is."""
     try:
         config = layer.get_config()
@@ -153,7 +153,7 @@ def _one_row(shape: Any) -> Any:
     return sorted(shape) if isinstance(shape, list) and sum(axis != 1 for axis in shape) == 1 else shape
 
 
-def _rank(framework: "KerasModels", layer: Any) -> Optional[int]:
+def _rank(framework: "Weights", layer: Any) -> Optional[int]:
     """The number of axes of the layer's input, with the batch's; None if that cannot be read."""
     try:
         return len(framework.shape_of(leaves(layer._inbound_nodes[0].input_tensors)[0]))

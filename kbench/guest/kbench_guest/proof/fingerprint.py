@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Dict, List
 from kbench_guest.frameworks.layer_settings import dropped_defaults, plain
 
 if TYPE_CHECKING:
+    from kbench_guest.frameworks.interface import Weights
     from kbench_guest.frameworks.keras_models import KerasModels
 
 
@@ -24,6 +25,6 @@ def optimizer(framework: "KerasModels", model: Any) -> Dict[str, Any]:
     return dropped_defaults({name: plain(value) for name, value in held.items()})
 
 
-def dtypes(framework: "KerasModels", model: Any) -> List[str]:
+def dtypes(framework: "Weights", model: Any) -> List[str]:
     """The dtypes of the model's weights, each once."""
     return sorted({framework.dtype_of(weight) for weight in model.weights})

@@ -7,10 +7,10 @@ from kbench_guest.frameworks import graph
 from kbench_guest.frameworks.layer_settings import describe
 
 if TYPE_CHECKING:
-    from kbench_guest.frameworks.keras_models import KerasModels
+    from kbench_guest.frameworks.interface import Weights
 
 
-def layers(framework: "KerasModels", model: Any, nested: bool = False, uses: int = 1) -> List[Dict[str, Any]]:
+def layers(framework: "Weights", model: Any, nested: bool = False, uses: int = 1) -> List[Dict[str, Any]]:
     """[{class, settings, weights, inputs, output, uses, trained, fed_by_data}] of each layer that computes something.
 
     Nested models are opened. Shapes are without the batch axis, in the layout of this backend; inputs and output are
@@ -38,18 +38,18 @@ def layers(framework: "KerasModels", model: Any, nested: bool = False, uses: int
     return found
 
 
-def inputs(framework: "KerasModels", model: Any) -> List[Any]:
+def inputs(framework: "Weights", model: Any) -> List[Any]:
     """The shapes of the model's inputs, without the batch axis; [] of a model that does not list them."""
     return [_without_batch(framework, tensor) for tensor in getattr(model, "inputs", None) or []]
 
 
-def _layer(framework: "KerasModels", layer: Any, uses: int, trained: bool, fed_by_data: bool) -> Dict[str, Any]:
+def _layer(framework: "Weights", layer: Any, uses: int, trained: bool, fed_by_data: bool) -> Dict[str, Any]:
     found = dict(zip(("class", "settings", "weights"), describe(framework, layer, False)))
     found["inputs"], found["output"] = _first_call(framework, layer)
     return dict(found, uses=uses, trained=trained, fed_by_data=fed_by_data)
 
 
-def _first_call(framework: "KerasModels", layer: Any) -> Tuple[Any, Any]:
+def _first_call(framework: "Weights", layer: Any) -> Tuple[Any, Any]:
     """(shapes of the inputs, shape of the output) of the layer's first use; (None, None) if they cannot be read."""
     try:
         node = layer._inbound_nodes[0]
@@ -61,5 +61,5 @@ def _first_call(framework: "KerasModels", layer: Any) -> Tuple[Any, Any]:
         return None, None
 
 
-def _without_batch(framework: "KerasModels", tensor: Any) -> List[Optional[int]]:
+def _without_batch(framework: "Weights", tensor: Any) -> List[Optional[int]]:
     return [None if axis is None else int(axis) for axis in framework.shape_of(tensor)[1:]]

@@ -11,10 +11,10 @@ from kbench_guest.proof import initializers
 from kbench_guest.protocol import Refused
 
 if TYPE_CHECKING:
-    from kbench_guest.frameworks.keras_models import KerasModels
+    from kbench_guest.frameworks.interface import Weights
 
 
-def initialise(framework: "KerasModels", model: Any, seed: int) -> Tuple[str, List[str]]:
+def initialise(framework: "Weights", model: Any, seed: int) -> Tuple[str, List[str]]:
     """Give the model its common initial weights; returns (sha256 of them, names of weights left as they were)."""
     digest = hashlib.sha256()
     left, drawn, values = [], [], []
@@ -47,7 +47,7 @@ def by_layer(its_weights: Iterable[Tuple[Any, Any]]) -> List[Tuple[str, Any]]:
     return found
 
 
-def replay(framework: "KerasModels", model: Any, values: Dict[str, Any], backend: str) -> None:
+def replay(framework: "Weights", model: Any, values: Dict[str, Any], backend: str) -> None:
     """Give a model the weights of another backend, named like "GRU 2 0". Raises Refused if it has others."""
     left = dict(values)
     weights, given = [], []
@@ -79,7 +79,7 @@ def _draw(initializer: Any, name: Optional[str], owner: Any, shape: Any, random:
     return initializers.draw(kind, getattr(initializer, "__dict__", {}), shape, random)
 
 
-def _constant(framework: "KerasModels", weight: Any, shape: Any) -> Optional[np.ndarray]:
+def _constant(framework: "Weights", weight: Any, shape: Any) -> Optional[np.ndarray]:
     """The weight as its backend made it, if all of it is one number: that is the same everywhere; else None."""
     value = framework.values([weight])[0]
     return np.full(shape, value.flat[0]) if value.size and (value == value.flat[0]).all() else None

@@ -5,12 +5,12 @@ import traceback
 from typing import TYPE_CHECKING, Any, Iterator, Set
 
 if TYPE_CHECKING:
-    from kbench_guest.frameworks.interface import Framework
+    from kbench_guest.frameworks.interface import Layers
     from kbench_guest.protocol import Events
 
 
 @contextlib.contextmanager
-def reported(framework: "Framework", model: Any, events: "Events") -> Iterator[None]:
+def reported(framework: "Layers", model: Any, events: "Events") -> Iterator[None]:
     """While it is open, the model computes outputs; afterwards the event is written, if the kernel is known."""
     if not framework.is_recurrent(model):
         yield

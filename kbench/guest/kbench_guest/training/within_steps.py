@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Dict
 from kbench_guest import process
 
 if TYPE_CHECKING:
-    from kbench_guest.frameworks.interface import Framework
+    from kbench_guest.frameworks.interface import Device
 
 
 class WithinSteps:
     """Looks once an epoch, before a step that no program knows: what is set at both ends need not be set between."""
 
-    def __init__(self, framework: "Framework", steps: int) -> None:
+    def __init__(self, framework: "Device", steps: int) -> None:
         self._framework, self._steps = framework, steps
         self.found: Dict[str, Any] = {}  # {"threads", "cores"} of this epoch
         self.next_epoch()

@@ -11,6 +11,7 @@ from kbench_guest.batches import first_batches
 from kbench_guest.protocol import Refused
 
 if TYPE_CHECKING:
+    from kbench_guest.frameworks.interface import Device
     from kbench_guest.frameworks.keras_models import KerasModels
 
 MOST_BYTES = 1 << 28  # of the arrays that hold one batch again and again
@@ -34,7 +35,7 @@ def compile_otherwise(model_class: Any, framework: "KerasModels") -> None:
     model_class.compile = compiled
 
 
-def transfer_seconds(framework: "KerasModels", model: Any, batch: Any) -> Optional[float]:
+def transfer_seconds(framework: "Device", model: Any, batch: Any) -> Optional[float]:
     """The median time of copying a batch to the device and a number back; None if the framework cannot say."""
     numbers = [one for one in leaves(batch) if one.dtype.kind != "U"]
     seconds = []

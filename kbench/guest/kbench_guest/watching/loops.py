@@ -16,7 +16,7 @@ from kbench_guest.watching import overhead
 from kbench_guest.watching.wrapping import wrap_methods
 
 if TYPE_CHECKING:
-    from kbench_guest.frameworks.keras_models import KerasModels
+    from kbench_guest.frameworks.interface import Weights
     from kbench_guest.program_files import Files
     from kbench_guest.watching.recorder import Recorder
 
@@ -26,7 +26,7 @@ LOOP = "loop"  # how a line is named that ends a step
 class Loops:
     """The loops of a program."""
 
-    def __init__(self, framework: "KerasModels", recorder: "Recorder", files: "Files") -> None:
+    def __init__(self, framework: "Weights", recorder: "Recorder", files: "Files") -> None:
         self._recorder = recorder
         self._framework = framework
         self._files = files
