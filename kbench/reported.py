@@ -75,6 +75,7 @@ class StepAgain(Event, frozen=True, tag="step_again"):
 
     changes: tuple[Change, ...]
     loss: float | None = None
+    loss_rounding: float | None = None
     noisy_loss: float | None = None
     draws: tuple[str, ...] = ()
 
@@ -224,6 +225,7 @@ class Parity(Event, frozen=True, tag="parity"):
     file: str | None = None
     loss: float | None = None
     layers: tuple[ParityLayer, ...] | None = None
+    unknown: str | None = None  # why the numpy reference cannot compute the model; for who reads the events
     reference_loss: float | None = None
     optimizer: str | None = None
     site: str | None = None  # a line of a program that trains nothing, as for all below

@@ -8,13 +8,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec.inspect as type_info
 import numpy as np
 import pytest
 from guest_modules import alone
 
 from kbench import paths, store
 from kbench.reported import Facts
-from kbench.store.events import OPEN
+from kbench.store.events import KINDS, OPEN
 
 protocol = alone("protocol")
 
@@ -139,8 +140,37 @@ def test_the_host_understands_every_event_of_the_description(tmp_path: Path, unk
         written.write(event, **values)
     understood = store.read_events(tmp_path / "events")
     assert understood.facts.events_damaged == 0
-    assert {name for event in OPEN for name in protocol.EVENTS[event]} <= {*Facts.__struct_fields__, "schema", "pid"}
     assert understood.last == "end" and understood.phases and understood.epochs and understood.facts.parity
+
+
+SAME = {
+    "integer": (type_info.IntType, type_info.BoolType),
+    "number": (type_info.FloatType, type_info.IntType),
+    "text": (type_info.StrType, type_info.LiteralType),
+    "list": (type_info.VarTupleType, type_info.TupleType, type_info.ListType),
+    "object": (type_info.DictType, type_info.StructType),
+}
+UNREAD = {"schema", "pid"}  # of the event start
+
+
+def agree(kind: str, read: type_info.Type) -> bool:
+    """Whether the host reads what the guest may write as this kind."""
+    types = read.types if isinstance(read, type_info.UnionType) else (read,)
+    known = [one for one in types if not isinstance(one, type_info.NoneType)]
+    return all(isinstance(one, (*SAME[kind.rstrip("?")], type_info.AnyType)) for one in known)
+
+
+def test_guest_and_host_declare_the_same_events_with_the_same_fields_of_the_same_types() -> None:
+    assert {*protocol.EVENTS} == {*KINDS, *OPEN}
+    for event, struct in KINDS.items():
+        fields = {one.encode_name: one.type for one in type_info.type_info(struct).fields}  # type: ignore[attr-defined]
+        assert {*fields} == {*protocol.EVENTS[str(event)]}, event
+        for name, kind in protocol.EVENTS[str(event)].items():
+            assert agree(kind, fields[name]), f"{name} of {event}"
+    facts = {one.encode_name: one.type for one in type_info.type_info(Facts).fields}  # type: ignore[attr-defined]
+    for event in OPEN:
+        for name, kind in protocol.EVENTS[event].items():
+            assert name in UNREAD or agree(kind, facts[name]), f"{name} of {event}"
 
 
 def test_of_an_error_in_a_traced_function_the_error_itself_is_told() -> None:

@@ -74,13 +74,13 @@ EVENTS = {
     },
     "returned": {
         "site": "text", "trained": "integer?", "weights": "list?", "scores": "object?", "inputs": "object?",
-        "outputs": "list?", "scales": "list?", "norms": "list?", "random": "integer?",
+        "outputs": "list?", "scales": "list?", "random": "integer?",
         "on_batch_seconds": "number?", "beside_fit": "object?", "shapes": "list?", "first_losses": "list?",
         "batch_seconds": "number?", "unchanged": "integer?",
     },
     "program": {"seconds": "number", "exit_status": "integer", "keras": "integer", "broken": "text"},
     "parity": {
-        "stage": "text", "file": "text?", "samples": "integer?", "loss": "number?", "layers": "list?",
+        "stage": "text", "file": "text?", "loss": "number?", "layers": "list?",
         "unknown": "text?", "reference_loss": "number?", "optimizer": "text?",
         "site": "text?", "carried": "integer?", "notes": "list?", "described": "object?", "refused": "text?",
     },

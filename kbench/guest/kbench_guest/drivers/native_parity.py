@@ -31,7 +31,7 @@ def run(
         outputs = predicted()
     np.savez(os.path.join(folder, "forward.npz"), outputs=parity_files.at_most(outputs))
     fields = {"loss": loss and loss(outputs), "layers": [], "unknown": "a twin's layers"}
-    events.write("parity", stage="forward", file="forward.npz", samples=len(outputs), **fields)
+    events.write("parity", stage="forward", file="forward.npz", **fields)
     if not trains:
         return
 

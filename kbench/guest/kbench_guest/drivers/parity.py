@@ -237,7 +237,7 @@ def write_forward(
         kept["reference_outputs"] = parity_files.at_most(right[OUTPUT])
         values["reference_loss"] = loss and loss(right[OUTPUT])
     np.savez(os.path.join(folder, "forward.npz"), **kept)
-    events.write("parity", stage="forward", file="forward.npz", samples=len(outputs), **values)
+    events.write("parity", stage="forward", file="forward.npz", **values)
 
 
 def _first_numbers(value: Any) -> np.ndarray:
