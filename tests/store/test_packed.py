@@ -17,6 +17,7 @@ from fake_runs import cell, fake_run
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kbench
 from kbench import store
 from kbench.causes.explained import Explained
 from kbench.errors import UserError
@@ -176,6 +177,8 @@ def test_every_command_reads_it(alone: Path, capsys: pytest.CaptureFixture[str])
     assert said.status == 0 and "2 no difference shown" in said.out, said
     assert call(capsys, "export", "mine", "--to", "json").status == 0
     assert json.loads((alone / "export" / "data.json").read_text())["name"] == "mine"
+    loaded = kbench.load(file)
+    assert len(loaded.summary) == 2 and "keras3/jax" in loaded._repr_html_()
     assert "mine" in call(capsys, "list", "runs").out
     packed_again = call(capsys, "pack", "mine")
     assert packed_again.status == 2 and "mine is packed already" in packed_again.err
