@@ -33,7 +33,7 @@ _FORM, _NOW = "kbench: a packed run, form ", 1  # together the zip's comment
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the time of a zip's members
 _HOW = 6 | lzma.PRESET_EXTREME
 _MEMORY = 1 << 25  # bytes that decompression may take beside its output: three times what _HOW takes
-_NAME = r"(?!\.)[^/\\\x00-\x1f]+"
+_NAME = r"(?!\.\.?/)[^/\x00]+"  # an example's file may have any name
 _OF_CELL = r"spec\.json|events\.jsonl|outcome\.json|log\.txt|stdout\.txt|(call_\d+/)?(forward|(step|moved)_\d+)\.npz"
 _OF_RUN = rf"run\.json|stdin|locks/{_NAME}\.lock|(cells|earlier)/{_NAME}/({_OF_CELL})"
 _ALLOWED = re.compile(rf"{_OF_RUN}|explain/(imports\.json|{_NAME}/({_OF_RUN}))", re.ASCII)
@@ -107,10 +107,10 @@ def pack(run: Path, packed: Path) -> list[str]:
             entry = tarfile.TarInfo(f"{run.name}/{name}")
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
-    made = io.BytesIO()
+    made, member = io.BytesIO(), f"{run.name.encode(errors='replace').decode()}.tar.xz"
     with zipfile.ZipFile(made, "w") as outer:
         outer.comment = f"{_FORM}{_NOW}".encode()
-        outer.writestr(zipfile.ZipInfo(f"{run.name}.tar.xz", _EARLIEST), lzma.compress(tar.getvalue(), preset=_HOW))
+        outer.writestr(zipfile.ZipInfo(member, _EARLIEST), lzma.compress(tar.getvalue(), preset=_HOW))
     if len(names) > MOST_FILES or tar.tell() > MOST_BYTES or made.tell() > MOST_PACKED:
         raise _too_large(run)
     replace(packed, made.getvalue())
