@@ -114,7 +114,7 @@ def test_its_tables_follow_from_its_raw_measurements(reference: Path, tmp_path: 
     shutil.copytree(reference, copy)
     for name in ("summary.csv", "epochs.csv", "findings.json", "summary.md"):
         (copy / name).unlink()
-    one_run.rebuild(Explained(store.read(copy)))
+    one_run.rebuild(Explained(store.read(copy)), plots=False)  # the page links those that are there
     for name in ("summary.md", "epochs.csv"):
         assert (copy / name).read_bytes() == (reference / name).read_bytes()
     kept, made = (json.loads((run / "findings.json").read_text("utf-8"))["findings"] for run in (reference, copy))
