@@ -179,9 +179,10 @@ class Bench:
         return call(self._capture, *(argv if self._plots else without_plots(argv)))
 
     def measure(self, *options: str, backends: str = "fake", examples: str = "my_example.py") -> Said:
-        """`run`, on the CPU and in the smallest profile."""
+        """`run`, on the CPU and in the smallest profile; each cell once, unless the options say how often."""
         defaults = ("--backends", backends, "--examples", examples, "--profile", "smoke", "--device", "cpu")
-        return self(*defaults, *options)
+        often = {"--repeats", "--budget", "--precision"} & {*options}
+        return self(*defaults, *(() if often else ("--repeats", "1")), *options)
 
     def start(self, *argv: str, as_users_do: bool = False) -> subprocess.Popen[str]:
         """Run a command in a process of its own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import os
@@ -143,7 +144,7 @@ def _search(backend: Backend, cache: Path) -> tuple[Interpreter | None, str]:
     unfit = ""
     for version in backend.python:
         for path in _candidates(version, cache):
-            found = probe(path) if os.access(path, os.X_OK) else None
+            found = probe_once(path) if os.access(path, os.X_OK) else None
             if found is not None and found.minor == version:
                 fault = _fault(found, backend)
                 if not fault:
@@ -168,6 +169,16 @@ def probe(path: Path) -> Interpreter | None:
         return Interpreter(path, reported["version"], Path(reported["prefix"]), Path(folder) if folder else None)
     except (OSError, ValueError, KeyError, TypeError, subprocess.SubprocessError):
         return None
+
+
+def probe_once(path: Path) -> Interpreter | None:
+    """The same, as it was reported first in this process: most backends look at the same few Pythons."""
+    return _probed(path, path.stat().st_mtime_ns)
+
+
+@functools.cache
+def _probed(path: Path, changed: int) -> Interpreter | None:
+    return probe(path)
 
 
 def _explicit(backend: Backend, path: Path) -> Interpreter:

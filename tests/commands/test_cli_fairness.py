@@ -13,150 +13,136 @@ from kbench.analysis.summaries import summarise
 # What a file may do that knows where it runs: the variable is set in one backend's environment.
 CHEATING = "import os\n\nCHEAT = os.environ.get('CHEAT', '')\nfrom keras.layers"
 HONEST = EXAMPLE.replace("from keras.layers", CHEATING)
-OTHER_MODEL = HONEST.replace('"softmax"', '("sigmoid" if CHEAT else "softmax")')
-OTHER_OPTIMIZER = f'{HONEST}\n\nif CHEAT:\n    OPTIMIZER["learning_rate"] = 0.25\n'
+OTHER_OPTIMIZER = f'{HONEST}\n\nif CHEAT == "optimizer":\n    OPTIMIZER["learning_rate"] = 0.25\n'
+OTHER_MODEL = OTHER_OPTIMIZER.replace('"softmax"', '("sigmoid" if CHEAT == "model" else "softmax")')
 
 
-def three_backends(bench: Bench) -> None:
+def cheats(bench: Bench, *names: str) -> str:
+    """Add a backend that does not cheat and one for each way to; returns all backends as --backends takes them."""
     bench.backend("keras9/honest")
-    bench.backend("keras9/cheat", more='[variables]\nCHEAT = "1"\n')
+    for name in names:
+        bench.backend(f"keras9/{name}", more=f'[variables]\nCHEAT = "{name}"\n')
+    return ",".join(["fake", "honest", *names])
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        (OTHER_MODEL, "its model: layer 2, Dense, has activation sigmoid instead of softmax"),
-        (OTHER_OPTIMIZER, "its optimizer: learning_rate 0.25 instead of 0.5"),
-    ],
-    ids=["model", "optimizer"],
-)
-def test_a_planted_cheat_is_marked_in_table_page_and_csv(bench: Bench, text: str, sentence: str) -> None:
-    three_backends(bench)
-    bench.example("my_example.py", text)
-    said = bench.measure(backends="fake,honest,cheat")
+def test_a_planted_cheat_is_marked_in_table_page_and_csv(bench: Bench) -> None:
+    sentences = {
+        "keras9/model": "its model: layer 2, Dense, has activation sigmoid instead of softmax",
+        "keras9/optimizer": "its optimizer: learning_rate 0.25 instead of 0.5",
+    }
+    bench.example("my_example.py", OTHER_MODEL)
+    said = bench.measure(backends=cheats(bench, "model", "optimizer"))
     assert said.status == 0, said
-    (line,) = [line for line in said.out.splitlines() if line.startswith("keras9/cheat")]
-    # Steps of microseconds may earn a row another footnote, so that this one has not always the same number.
-    footnote = re.search(rf"(\[\d+\]) unlike keras9/fake in {re.escape(sentence)}", " ".join(said.out.split()))
-    assert footnote is not None, said.out
-    assert " ok, differs [" in line and footnote[1] in line
     (run,) = bench.runs()
-    assert sentence in (run / "summary.md").read_text().replace("\\_", "_")
     with (run / "summary.csv").open(newline="") as file:
         rows = {row["backend"]: row for row in csv.DictReader(file)}
-    assert rows["keras9/cheat"]["differs"] == f"unlike keras9/fake in {sentence}"
-    assert rows["keras9/cheat"]["relative_to_fastest"] == ""
+    for name, sentence in sentences.items():
+        (line,) = [line for line in said.out.splitlines() if line.startswith(name)]
+        # Steps of microseconds may earn a row another footnote, so that this one has not always the same number.
+        footnote = re.search(rf"(\[\d+\]) unlike keras9/fake in {re.escape(sentence)}", " ".join(said.out.split()))
+        assert footnote is not None, said.out
+        assert " ok, differs [" in line and footnote[1] in line
+        assert sentence in (run / "summary.md").read_text().replace("\\_", "_")
+        assert rows[name]["differs"] == f"unlike keras9/fake in {sentence}"
+        assert rows[name]["relative_to_fastest"] == ""
+        assert rows[name]["fingerprint"] != rows["keras9/fake"]["fingerprint"]
     assert rows["keras9/fake"]["differs"] == rows["keras9/honest"]["differs"] == ""
     assert rows["keras9/fake"]["fingerprint"] == rows["keras9/honest"]["fingerprint"] != ""
-    assert rows["keras9/cheat"]["fingerprint"] != rows["keras9/fake"]["fingerprint"]
 
 
-CALLBACK = HONEST.replace(
-    "BATCH_SIZE",
-    """from keras.callbacks import Callback
+CALLBACKS = """from keras.callbacks import Callback
 
 
 class Own(Callback):
-    def HOOK(self, *args, **kwargs):
-        if CHEAT:
-            DOES
+    def on_train_begin(self, *args, **kwargs):
+        if CHEAT == "rate":
+            self.model.optimizer.lr = 0.125
+
+    def on_batch_end(self, *args, **kwargs):
+        if CHEAT == "rate_later":
+            self.model.optimizer.lr = 0.125
+
+    def on_epoch_begin(self, *args, **kwargs):
+        if CHEAT == "weights":
+            self.model.set_weights([0 * one for one in self.model.get_weights()])
 
 
 def callbacks():
     return [Own()]
 
 
-BATCH_SIZE""",
-    1,
-)
-ZEROS = "self.model.set_weights([0 * one for one in self.model.get_weights()])"
-PATCHED = """
+METRICS = ["accuracy", "acc"] if CHEAT == "metrics" else ["acc"]
+BATCH_SIZE"""
+FIT = """
 
-_METHOD = Sequential.METHOD
+_FIT = Sequential.fit
 
 
-def method(self, x, *args, **given):
-    DOES
-    return _METHOD(self, x, *args, **given)
+def fit(self, x, *args, **given):
+    if CHEAT == "fewer":
+        x, given["y"] = x[:16], given["y"][:16]
+    elif CHEAT == "data_later":
+        x = x * (given["epochs"] < 2)
+    elif CHEAT == "targets":
+        given["y"] = given["y"][::-1]
+    elif CHEAT == "patched_weights":
+        self.set_weights([0 * one for one in self.get_weights()])
+    return _FIT(self, x, *args, **given)
 
 
-if CHEAT:
-    Sequential.METHOD = method
+if CHEAT in ("fewer", "data_later", "targets", "patched_weights"):
+    Sequential.fit = fit
 """
+OTHER_WORK = {
+    "fewer": "the number of samples: trained on 16 in epoch 1 instead of 32",
+    "data_later": "the data that its training received in epoch 2",
+    "targets": "the data that its training received in epoch 1",
+    "rate": "its learning rate at the start of epoch 1: 0.125 instead of 0.500",
+    "rate_later": "its learning rate at the end of epoch 1: 0.125 instead of 0.500",
+    "weights": "its weights, which were changed outside training, before epoch 1",
+    "patched_weights": "its weights, which were changed outside training, before epoch 1",
+    "metrics": 'its metrics: ["accuracy", "accuracy"] instead of ["accuracy"]',
+}
 
 
-def _callback(hook: str, does: str) -> str:
-    return CALLBACK.replace("HOOK", hook).replace("DOES", does)
-
-
-def _patched(method: str, does: str) -> str:
-    return HONEST + PATCHED.replace("METHOD", method).replace("DOES", does)
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        (
-            _patched("fit", 'x, given["y"] = x[:16], given["y"][:16]'),
-            "the number of samples: trained on 16 in epoch 1 instead of 32",
-        ),
-        (
-            _patched("fit", 'x = x * (given["epochs"] < 2)'),
-            "the data that its training received in epoch 2",
-        ),
-        (
-            _patched("fit", 'given["y"] = given["y"][::-1]'),
-            "the data that its training received in epoch 1",
-        ),
-        (
-            _callback("on_train_begin", "self.model.optimizer.lr = 0.125"),
-            "its learning rate at the start of epoch 1: 0.125 instead of 0.500",
-        ),
-        (
-            _callback("on_batch_end", "self.model.optimizer.lr = 0.125"),
-            "its learning rate at the end of epoch 1: 0.125 instead of 0.500",
-        ),
-        (
-            _callback("on_epoch_begin", ZEROS),
-            "its weights, which were changed outside training, before epoch 1",
-        ),
-        (
-            _patched("fit", 'self.set_weights([0 * one for one in self.get_weights()])'),
-            "its weights, which were changed outside training, before epoch 1",
-        ),
-        (
-            HONEST + '\n\nMETRICS = ["accuracy", "acc"] if CHEAT else ["acc"]\n',
-            'its metrics: ["accuracy", "accuracy"] instead of ["accuracy"]',
-        ),
-    ],
-    ids=["fewer samples", "other data later", "other targets", "rate", "rate later", "weights", "patched weights",
-         "metrics"],
-)  # fmt: skip
-def test_a_training_that_did_other_work_is_named(bench: Bench, text: str, sentence: str) -> None:
-    three_backends(bench)
-    bench.example("my_example.py", text)
-    said = bench.measure("--repeats", "1", backends="fake,honest,cheat")
+def test_a_training_that_did_other_work_is_named(bench: Bench) -> None:
+    bench.example("my_example.py", HONEST.replace("BATCH_SIZE", CALLBACKS, 1) + FIT)
+    said = bench.measure(backends=cheats(bench, *OTHER_WORK))
     assert said.status == 0, said
     rows = {row.backend: row for row in summarise(bench.last().measured)}
-    assert f"unlike keras9/fake in {sentence}" in rows["keras9/cheat"].differs
+    for name, sentence in OTHER_WORK.items():
+        assert f"unlike keras9/fake in {sentence}" in rows[f"keras9/{name}"].differs, name
     assert rows["keras9/fake"].differs == rows["keras9/honest"].differs == ()
 
 
+PREDICT = """
+
+_PREDICT = Sequential.predict
+
+
+def predict(self, x, *args, **given):
+    return _PREDICT(self, x[:8], *args, **given)
+
+
+if CHEAT:
+    Sequential.predict = predict
+"""
+
+
 def test_a_pass_over_a_part_of_the_samples_is_named(bench: Bench) -> None:
-    three_backends(bench)
-    text = _patched("predict", "x = x[:8]").replace('DATA = "patterns', 'TASK = "infer"\nDATA = "patterns')
-    bench.example("my_example.py", text)
-    bench.measure("--repeats", "1", backends="fake,honest,cheat")
+    honest = HONEST.replace('DATA = "patterns', 'TASK = "infer"\nDATA = "patterns')
+    bench.example("my_example.py", honest + PREDICT)
+    bench.measure(backends=cheats(bench, "fewer"))
     rows = {row.backend: row for row in summarise(bench.last().measured)}
     fewer = "unlike keras9/fake in the number of samples: run on 8 in epoch 1 instead of 32"
-    assert fewer in rows["keras9/cheat"].differs
+    assert fewer in rows["keras9/fewer"].differs
     assert rows["keras9/honest"].differs == ()
 
 
 def test_a_backend_whose_name_says_another_framework_is_noted(bench: Bench) -> None:
     bench.backend("keras9/fasttorch")
     bench.backend("keras9/theano2")
-    said = bench.measure("--repeats", "1", backends="fasttorch,theano2")
+    said = bench.measure(backends="fasttorch,theano2")
     assert "theano 1.0 does the computing, unlike what the name says" in " ".join(said.out.split())
     facts = {one.cell.backend: one.facts for one in bench.last().measured}
     assert [facts[f"keras9/{name}"].notes for name in ("fasttorch", "theano2")] == [
@@ -197,11 +183,11 @@ def test_a_known_difference_of_the_first_step_is_a_note_and_no_more(bench: Bench
 
 def test_a_cheat_is_marked_in_the_plots_too(bench: Bench) -> None:
     bench.draw()
-    three_backends(bench)
-    bench.measure(backends="fake,honest,cheat")
+    backends = cheats(bench, "optimizer")
+    bench.measure(backends=backends)
     honest = {path.name: path.read_bytes() for path in (bench.runs()[0] / "plots").glob("*.png")}
     bench.example("my_example.py", OTHER_OPTIMIZER)
-    bench.measure("--name", "cheated", backends="fake,honest,cheat")
+    bench.measure("--name", "cheated", backends=backends)
     marked = {path.name: path.read_bytes() for path in (bench.results / "cheated" / "plots").glob("*.png")}
     assert honest.keys() == marked.keys() and len(marked) == 3
     assert all(honest[name] != marked[name] for name in marked)

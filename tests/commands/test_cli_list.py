@@ -36,7 +36,7 @@ def test_the_page_names_backends_with_such_variables_and_both_can_be_measured(be
 
 
 def test_what_installing_costs_stands_behind_the_promised_columns_of_the_backends_data(bench: Bench) -> None:
-    bench.patch.setattr(interpreters, "probe", lambda path: None)  # whatever this machine has
+    bench.patch.setattr(interpreters, "probe_once", lambda path: None)  # whatever this machine has
     bench.backend("keras9/compiling", more='programs = ["sh"]\n')
     rows = list(csv.DictReader(bench("list", "backends", "--format", "csv").out.splitlines()))
     assert list(rows[0])[:5] == ["backend", "what it is", "can", "Python", "installed"]

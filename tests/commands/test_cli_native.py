@@ -237,7 +237,7 @@ def test_a_framework_that_kbench_cannot_install_is_a_row_that_says_why(bench: Be
     fake, other = rows(bench)["native/fake"], rows(bench)["native/other"]
     assert (fake.status, other.status, other.reason) == ("ok", "unavailable", why)
     assert bench.measure(backends="native/other").status == 1  # it was asked for by name
-    bench.patch.setattr(interpreters, "probe", lambda path: None)  # whatever this machine has
+    bench.patch.setattr(interpreters, "probe_once", lambda path: None)  # whatever this machine has
     for command in (("list", "backends"), ("doctor",), ("setup", "--backends", "native/other")):
         assert why in " ".join(bench(*command).out.split()), command
 

@@ -174,7 +174,7 @@ def test_what_is_printed_fits_the_terminal_and_has_no_colour(
     columns: int,
 ) -> None:
     monkeypatch.setattr(terminal, "width", lambda: columns)
-    monkeypatch.setattr(interpreters, "probe", lambda path: None)  # whatever this machine has
+    monkeypatch.setattr(interpreters, "probe_once", lambda path: None)  # whatever this machine has
     said = call(capsys, *argv)
     assert said.status == 0
     lines = [line for line in said.out.splitlines() if not line.startswith("Tables and")]

@@ -212,7 +212,7 @@ def test_a_wrong_request_is_one_sentence(
     argv: tuple[str, ...],
     words: str,
 ) -> None:
-    monkeypatch.setattr(interpreters, "probe", lambda path: None)  # whatever this machine has
+    monkeypatch.setattr(interpreters, "probe_once", lambda path: None)  # whatever this machine has
     fake_run(here / "results", [(cell(), 1.0, Outcome(OK))], "own")
     fake_run(here / "results", [(cell("my_own"), 1.0, Outcome(OK))], "other")
     said = call(capsys, *argv)

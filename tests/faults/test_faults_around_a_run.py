@@ -99,12 +99,12 @@ def test_messages_that_cannot_be_written_end_no_run(bench: Bench) -> None:
 
 @pytest.mark.parametrize("closed", [1, 2])
 def test_a_closed_stream_is_as_good_as_none(bench: Bench, closed: int) -> None:
-    assert process("list", "backends", preexec_fn=lambda: os.close(closed)).returncode == 0
+    assert process("list", "examples", preexec_fn=lambda: os.close(closed)).returncode == 0
 
 
 def test_output_that_cannot_be_written_is_said_and_is_no_success(bench: Bench) -> None:
     with Path("/dev/full").open("wb") as full:
-        done = process("list", "backends", stdout=full, stderr=subprocess.PIPE)
+        done = process("list", "examples", stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 2
     assert done.stderr == b"kbench: error: Cannot write the output: No space left on device.\n"
 

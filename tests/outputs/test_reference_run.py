@@ -112,7 +112,7 @@ def test_its_tables_follow_from_its_raw_measurements(reference: Path, tmp_path: 
     copy = tmp_path / reference.name
     shutil.copy(store.packed_file(reference), tmp_path)
     shutil.copytree(reference / "plots", copy / "plots")
-    one_run.rebuild(Explained(store.read(copy)), plots=False)
+    one_run.rebuild(Explained(store.read(copy)), plots=False)  # the page links those that are there
     assert (copy / "summary.md").read_bytes() == (reference / "summary.md").read_bytes()
     header, *lines = csv.reader((reference / "summary.csv").open(newline=""))
     rebuilt, *others = csv.reader((copy / "summary.csv").open(newline=""))
