@@ -162,13 +162,15 @@ def test_a_framework_with_a_file_of_its_own_answers_for_itself(tmp_path: Path, n
         assert framework.versions()[1] == np.__version__ and framework.device(None) == "cpu"
 
 
-def test_an_optimizer_that_counts_first_counts_last(tmp_path: Path) -> None:
-    made = SimpleNamespace(get_updates=lambda loss, params: [f"count {loss}", *params])
+def test_an_optimizer_changes_its_own_variables_first_then_weights_and_counts_last(tmp_path: Path) -> None:
+    kernel, bias = object(), object()
+    asked = [("count", 1), ("of kernel", 2), (kernel, 3), ("of bias", 4), (bias, 5)]
+    made = SimpleNamespace(get_updates=lambda loss, params: list(asked))
     plaidml = SimpleNamespace(__version__="0.7.0")
     with loaded(tmp_path, "plaidml.keras.backend", 2, plaidml=plaidml) as framework:
         framework.order_updates(made)
-        assert made.get_updates(loss="steps", params=["first", "second"]) == ["first", "second", "count steps"]
-        assert made.updates == ["first", "second", "count steps"]
+        ordered = [asked[number] for number in (1, 3, 2, 4, 0)]
+        assert made.get_updates(loss="loss", params=[kernel, bias]) == made.updates == ordered
         assert framework.order_of_updates(True) == "in order" != framework.order_of_updates(False)
 
 

@@ -15,18 +15,23 @@ class PlaidML(keras2.Keras2):
         self.module = plaidml
 
     def order_updates(self, made: Any) -> None:
-        """Let an optimizer count the step last: what comes after an update reads what it has written."""
+        """Let an optimizer change weights after its own variables, for which it needs all gradients, and count last.
+
+        PlaidML updates one after another, and computes what each needs then: a gradient, if the model has metrics, by
+        kernels of the next step; and Adam always begins with step 2.
+        """
         updates = made.get_updates
 
         def get_updates(loss: Any, params: Any) -> Any:
             count, *others = updates(loss=loss, params=params)
-            made.updates = [*others, count]
+            held = {id(one) for one in params}
+            made.updates = sorted(others, key=lambda pair: id(pair[0]) in held) + [count]
             return made.updates
 
         made.get_updates = get_updates
 
     def order_of_updates(self, ordered: bool) -> str:
-        return "in order" if ordered else "the count of steps first"
+        return "in order" if ordered else "in no stated order"
 
     def correct_normalization(self) -> None:
         """Let nothing be used both broadcast and by itself: the latter's gradient counts once for each repetition.

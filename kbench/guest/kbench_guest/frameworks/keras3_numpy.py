@@ -4,11 +4,17 @@ from typing import Any
 
 from kbench_guest.frameworks import keras3, recurrent
 from kbench_guest.frameworks.interface import DoneOnReturn
+from kbench_guest.protocol import Refused
 
 
 class NumPy(DoneOnReturn, keras3.Keras3):
     def default_kernel(self, model: Any) -> str:
         return recurrent.LOOP  # of Python
+
+    def set_jit(self, model: Any, on: bool) -> None:
+        if on:
+            raise Refused("unsupported", "NumPy compiles nothing, whatever jit_compile is")
+        super().set_jit(model, on)
 
     def device(self, model: Any) -> str:
         return "cpu"

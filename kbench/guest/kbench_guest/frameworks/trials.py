@@ -216,6 +216,8 @@ class Keras2Trial(Trial):
             options = self._framework.compile_options(self._device)
             if getattr(self._example, "LOSS_WEIGHTS", None):
                 options["loss_weights"] = self._example.LOSS_WEIGHTS
+            # With its metrics: a framework may order a step otherwise for them.
+            options["metrics"] = self._framework.metrics_of(of)
             self.model.compile(loss=self._example.LOSS, optimizer=optimizer, **options)
             with random_states():
                 self.model._make_train_function()
