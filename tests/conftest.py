@@ -13,6 +13,7 @@ import pytest
 import whole_suite
 from fake_bench import Bench, Shop, open_shop
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 # A busy machine is no failure, and a folder may serve several examples.
 settings.register_profile(
@@ -57,6 +58,32 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: [name not in item.path.parts for name in longest])
     whole_suite.leave_out_real_tests(config, items)
     whole_suite.note_why_slow(items)
+
+
+# Files whose tests look at what one of them measured, or share processes of backends: a worker has all of a group.
+TOGETHER = {
+    "test_real_backends.py": "examples",
+    "test_real_kinds.py": "examples",
+    "test_real_exports.py": "exports",
+    "test_real_first_step.py": "first step",
+    "test_real_native.py": "native",
+    "test_real_parity.py": "parity",
+    "test_real_questions.py": "questions",
+    "test_real_unlike_programs.py": "unlike programs",
+}
+
+
+class Groups(LoadScopeScheduling):
+    """Gives a worker one test at a time, or one such group, in the order that they have."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return TOGETHER.get(Path(nodeid.partition("::")[0]).name, nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Groups:
+    config.option.loadscopereorder = False
+    return Groups(config, log)
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

@@ -92,3 +92,21 @@ def test_a_slow_test_is_named_unless_it_says_why(checkout: Path) -> None:
     passed, slow = run(checkout, WHOLE, long=0.0)
     assert passed == "3 passed"
     assert slow.startswith("tests/test_other.py::test_other took 0 s, 0 s before, and no marker says why: slow(")
+
+
+GROUP = """
+import os
+import pytest
+
+@pytest.mark.parametrize("number", range(6))
+def test_of_a_group(number):
+    with open("workers", "a") as file:
+        file.write(os.environ["PYTEST_XDIST_WORKER"] + "\\n")
+"""
+
+
+def test_the_tests_of_a_group_have_one_worker(checkout: Path) -> None:
+    for name in ("backends", "kinds"):
+        (checkout / "tests" / "real" / f"test_real_{name}.py").write_text(GROUP)
+    assert run(checkout, "-n", "2") == ["15 passed"]
+    assert len(set((checkout / "workers").read_text().split())) == 1

@@ -70,10 +70,9 @@ def ended(config: pytest.Config, stats: dict[str, list[Any]], status: int) -> li
     for report in itertools.chain.from_iterable(stats.values()):
         if not isinstance(report, pytest.TestReport):
             continue
-        name = report.nodeid.partition("@")[0]  # of its group
-        seconds[name] += report.duration
-        explained.update({name} if dict(report.user_properties).get("slow") else ())
-        outcomes.update({report.outcome} if name.startswith(REAL) else ())
+        seconds[report.nodeid] += report.duration
+        explained.update({report.nodeid} if dict(report.user_properties).get("slow") else ())
+        outcomes.update({report.outcome} if report.nodeid.startswith(REAL) else ())
     cache, sha256 = _cache(config), config.stash[SHA256]
     before: dict[str, float] = cache.get(DURATIONS, {})
     cache.set(DURATIONS, {**before, **{name: round(took, 2) for name, took in seconds.items()}})

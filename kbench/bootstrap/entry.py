@@ -91,10 +91,8 @@ def checks(python: Path, arguments: list[str]) -> dict[str, list[str]]:
     # One more than the cores: many a test waits for a process. With two more, the suite took longer.
     workers = min(len(os.sched_getaffinity(0)) + 1, MOST_TEST_WORKERS)
     color = "yes" if sys.stdout.isatty() else "auto"  # it writes into a pipe
-    # In the order that tests/conftest.py gives them: the longest first. What shares a group stays in one process.
-    spread = ("-n", str(workers), "--dist", "loadgroup", "--no-loadscope-reorder")
     kept = ("--whole-suite", "-o", f"cache_dir={environment / 'pytest_cache'}")
-    return {**lint, "pytest": [*pytest, "--color", color, *spread, *kept, "--durations", "20"]}
+    return {**lint, "pytest": [*pytest, "--color", color, "-n", str(workers), *kept, "--durations", "20"]}
 
 
 def _failed(every: dict[str, list[str]]) -> list[str]:

@@ -31,5 +31,5 @@ def kbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 @pytest.fixture(scope="module")
 def kept() -> dict[str, Finished]:
-    """Runs that several tests of a file look at; its tests are of one group, so that one process has them all."""
+    """Runs that several tests of a file look at: a file that is in TOGETHER, so that one worker has all its tests."""
     return {}

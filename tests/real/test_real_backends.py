@@ -18,7 +18,6 @@ from kbench.values import Backend, Example, Measured
 # A backend's first test makes its environment, and the first of an example may compile for minutes.
 pytestmark = [
     pytest.mark.timeout(3600),
-    pytest.mark.xdist_group("examples"),
     pytest.mark.slow("each example is trained, and some are compiled for long"),
 ]
 KNOWN = backends.load_all(paths.project_folder("backends"))

@@ -14,7 +14,6 @@ from kbench.values import OK
 
 pytestmark = [
     pytest.mark.timeout(3600),
-    pytest.mark.xdist_group("exports"),
     pytest.mark.slow("TensorFlow exports models for three runtimes"),
 ]
 EXPORTS = ("export/onnx", "export/openvino", "export/tflite")

@@ -15,7 +15,6 @@ from kbench.values import Measured
 
 pytestmark = [
     pytest.mark.timeout(3600),
-    pytest.mark.xdist_group("first step"),
     pytest.mark.slow("a hundred models take a step"),
 ]
 

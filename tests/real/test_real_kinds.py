@@ -16,7 +16,6 @@ from kbench.values import OK, UNSUPPORTED
 
 pytestmark = [
     pytest.mark.timeout(3600),
-    pytest.mark.xdist_group("examples"),
     pytest.mark.slow("each kind is trained on several backends"),
 ]
 KINDS = paths.project_folder("examples_models") / "kinds"
@@ -25,20 +24,20 @@ TRAINING = (  # all
     "keras3/tensorflow,keras3/jax,keras3/torch"
 )
 # Kind -> the scores that its table shows beside the losses, and where it runs. Each backend runs two kinds or more;
-# with -m "" the first five run on all backends.
+# with -m "" five of them run on all backends. Neighbours share backends, whose processes the tests share.
 KINDS_ON = {
     "siamese": ((), "keras2/theano,keras2/tensorflow2,keras3/jax"),
-    "text_conv1d": (("val_accuracy",), "keras2/cntk,keras3/tensorflow"),
     "autoencoder": (("val_mae",), "keras2/mxnet,keras2/tensorflow2,keras3/jax"),
-    "regression": (("val_mae",), "keras2/theano,keras2/cntk,keras3/torch"),
     "generator": (("val_accuracy",), "keras2/mxnet,keras3/torch"),
-    "basic": (("val_accuracy",), "keras3/jax,keras3/torch"),  # in test_real_tutorial.py, which begins with it
-    "subclassed": (("val_accuracy",), "keras2/tensorflow,keras3/torch"),
-    "sequence_to_sequence": (("val_accuracy",), "keras2/tensorflow,keras3/torch"),
+    "regression": (("val_mae",), "keras2/theano,keras2/cntk,keras3/torch"),
+    "text_conv1d": (("val_accuracy",), "keras2/cntk,keras3/tensorflow"),
     "two_outputs": (
         ("val_kind_accuracy", "val_kind_loss", "val_distance_mae", "val_distance_loss"),
         "keras2/tensorflow,keras3/tensorflow",
     ),
+    "subclassed": (("val_accuracy",), "keras2/tensorflow,keras3/torch"),
+    "sequence_to_sequence": (("val_accuracy",), "keras2/tensorflow,keras3/torch"),
+    "basic": (("val_accuracy",), "keras3/jax,keras3/torch"),  # in test_real_tutorial.py, which begins with it
 }
 EVERYWHERE = ("siamese", "text_conv1d", "autoencoder", "regression", "generator")
 

@@ -12,7 +12,7 @@ from kbench import paths
 from kbench.analysis.rows import summarised
 from kbench.selection import backends
 
-pytestmark = [pytest.mark.timeout(3600), pytest.mark.xdist_group("native"), pytest.mark.slow("each framework starts")]
+pytestmark = [pytest.mark.timeout(3600), pytest.mark.slow("each framework starts")]
 BACKENDS = backends.load_all(paths.project_folder("backends"))
 UNDER_THE_ROOT = ("native/caffe2", "native/gluon", "native/lasagne", "native/mxnet-module")
 # Not to be asked: their builds for the CPU know no other device.

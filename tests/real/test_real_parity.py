@@ -15,7 +15,6 @@ from kbench.values import CHANNELS_FIRST, CHANNELS_LAST
 
 pytestmark = [
     pytest.mark.timeout(3600),
-    pytest.mark.xdist_group("parity"),
     pytest.mark.slow("several backends train step by step, and some compile for long"),
 ]
 PROGRAMS = Path(__file__).parent / "programs"

@@ -15,7 +15,6 @@ from kbench.values import FAILED, OK, Measured
 
 pytestmark = [
     pytest.mark.timeout(3600),
-    pytest.mark.xdist_group("questions"),
     pytest.mark.slow("five backends run a long program"),
 ]
 

@@ -13,7 +13,6 @@ from kbench.tables import otherwise
 
 pytestmark = [
     pytest.mark.timeout(3600),
-    pytest.mark.xdist_group("unlike programs"),
     pytest.mark.slow("two backends start"),
 ]
 
