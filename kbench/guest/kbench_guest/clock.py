@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, List, Optional, Tu
 from kbench_guest.turns import Settled
 
 if TYPE_CHECKING:
-    from kbench_guest.frameworks.interface import Framework, Pending
+    from kbench_guest.device import Device, Pending
     from kbench_guest.turns import TurnClient
 
 RUN_AHEAD = 2  # how many steps a framework may begin before earlier ones are done, if steps are slow
@@ -20,7 +20,7 @@ LONG = 10  # so many times as long a step counts, also after a pause
 class EpochClock:
     """Seconds from the start of an epoch to the end of its last batch on the device."""
 
-    def __init__(self, framework: "Framework", model: Any) -> None:
+    def __init__(self, framework: "Device", model: Any) -> None:
         self._framework = framework
         self._model = model
 
@@ -47,7 +47,7 @@ class StepClock:
 
     def __init__(
         self,
-        framework: "Framework",
+        framework: "Device",
         model: Any,
         kind: str,
         steps: Optional[int],

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence
 import numpy as np
 
 if TYPE_CHECKING:
-    from kbench_guest.frameworks.interface import Device
+    from kbench_guest.device import Device
     from kbench_guest.protocol import Events
 
 # Kind, beginning of the file's name, functions that return the number of threads. A library that is linked into a

@@ -1,61 +1,14 @@
 """What kbench asks of a framework, with answers that hold for an unknown one."""
 
 import contextlib
-import traceback
 from typing import TYPE_CHECKING, Any, Callable, ContextManager, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
+from kbench_guest.device import Device, Pending
 from kbench_guest.frameworks import recurrent
 from kbench_guest.protocol import Refused
 
 if TYPE_CHECKING:
     from kbench_guest.clock import EpochClock
-
-# Of a step: whether its work is done, and what returns when it is.
-Pending = Tuple[Callable[[], bool], Callable[[], Any]]
-
-
-class Device:
-    """Where a model computes, when it is done, and what it holds there."""
-
-    def device(self, model: Any) -> str:
-        """'cpu', 'gpu' or 'unknown': where the model's weights are, or its operations run."""
-        return "unknown"
-
-    def wait(self, model: Any, outputs: Any = None) -> None:
-        """Return when all work on the device is done, so that the clock can be read.
-
-        outputs: what the model's function has just returned, while fit is still under way.
-        """
-        raise NotImplementedError
-
-    def pending(self, outputs: Any) -> Optional[Pending]:
-        """(is_done, wait) of the step that gave these outputs; None if the step is done already.
-
-        is_done() says whether its work on the device is done; wait() returns when it is, and waits for no later
-        work. Raises NotImplementedError if the framework cannot say.
-        """
-        raise NotImplementedError
-
-    def transfer(self, model: Any, arrays: List[Any]) -> None:
-        """Copy the arrays to the model's device and a number back; raises NotImplementedError if unknown how."""
-        raise NotImplementedError
-
-    def allocator_peak_mib(self, model: Any) -> Optional[float]:
-        """Peak memory of the framework's own allocator on the model's GPU, in MiB; None on the CPU, or if unknown."""
-        try:
-            peak = self.allocator_peak_bytes(model) if self.device(model) == "gpu" else None
-        except Exception:  # everything is measured by then: the cell must not fail
-            traceback.print_exc()
-            return None
-        return None if peak is None else peak / 2.0**20
-
-    def allocator_peak_bytes(self, model: Any) -> Optional[int]:
-        """The same in bytes, of a model on a GPU; may raise anything."""
-        return None
-
-    def threads(self) -> Dict[str, Any]:
-        """{name of a setting: its value} as the framework holds it; 0 is its own choice. May raise anything."""
-        return {}
 
 
 class Weights:
@@ -130,10 +83,6 @@ class Steps:
     def calls(self, example: Any, steps: int) -> int:
         """How often the compiled function is called in an epoch of `steps` steps."""
         return -(-steps // getattr(example, "STEPS_PER_EXECUTION", 1))
-
-    def step_hook(self, model: Any, kind: str, wrap: Callable[..., Any]) -> None:
-        """Let training ('train') or prediction ('predict') call wrap(function) in place of its compiled function."""
-        raise NotImplementedError
 
     def unseen_steps(self, kind: str) -> str:
         """What a row says whose clock has seen no step: a sentence without its full stop."""

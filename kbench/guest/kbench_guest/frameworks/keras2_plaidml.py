@@ -4,8 +4,8 @@ from typing import Any, Optional, Sequence, Set, Tuple
 
 from keras import backend as K
 
+from kbench_guest.device import Pending
 from kbench_guest.frameworks import keras2, recurrent
-from kbench_guest.frameworks.interface import Pending
 
 
 class PlaidML(keras2.Keras2):

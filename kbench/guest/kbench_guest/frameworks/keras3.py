@@ -10,8 +10,9 @@ import keras
 import numpy as np
 
 from kbench_guest.arrays import leaves
+from kbench_guest.device import Pending
 from kbench_guest.frameworks import keras_models, profilers, recurrent, time_steps, trials
-from kbench_guest.frameworks.interface import DoneOnReturn, Pending, PyTorchMixin, TensorFlow2Mixin
+from kbench_guest.frameworks.interface import DoneOnReturn, PyTorchMixin, TensorFlow2Mixin
 from kbench_guest.frameworks.layers import every_layer
 
 if TYPE_CHECKING:

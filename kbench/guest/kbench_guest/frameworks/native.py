@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Callable, ContextManager, Dict, List, Opt
 import numpy as np
 
 from kbench_guest import arrays, scores
+from kbench_guest.device import Pending
 from kbench_guest.frameworks import recurrent
 from kbench_guest.frameworks.interface import (
     DoneOnReturn,
     Framework,
     MXNetMixin,
-    Pending,
     PyTorchMixin,
     TensorFlow2Mixin,
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict
 from kbench_guest import process
 
 if TYPE_CHECKING:
-    from kbench_guest.frameworks.interface import Device
+    from kbench_guest.device import Device
 
 
 class WithinSteps:

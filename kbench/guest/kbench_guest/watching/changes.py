@@ -11,7 +11,7 @@ from kbench_guest.batches import first_batches
 from kbench_guest.protocol import Refused
 
 if TYPE_CHECKING:
-    from kbench_guest.frameworks.interface import Device
+    from kbench_guest.device import Device
     from kbench_guest.frameworks.keras_models import KerasModels
 
 MOST_BYTES = 1 << 28  # of the arrays that hold one batch again and again
