@@ -67,11 +67,11 @@ def test_the_examples_of_every_committed_run_of_kbench_are_found() -> None:
     from kbench.session import resume
 
     found = 0
-    for file in sorted((paths.PACKAGE.parent / "results").glob("*/run.json")):
-        there = store.read_record(file.parent)
+    for run in store.by_time(paths.PACKAGE.parent / "results", packed=True):
+        there = store.read_record(run)
         if "kind" in there.plan or "backends" not in there.request:
             continue
-        asked = resume.where_they_are_now(request.read(there.request, file.parent), there)
+        asked = resume.where_they_are_now(request.read(there.request, run), there)
         for path in asked.examples:
             assert plan.example_loader(asked)(paths.with_home(path)).name in there.examples
             found += 1
