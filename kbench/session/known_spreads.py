@@ -20,7 +20,8 @@ MOST_ROWS = 1000  # of the user's own that are kept, the newest
 def priors(plan: Plan) -> Priors:
     """The priors of a run's backends, as far as kbench knows now."""
     names = {"", *(base(one.name) for one in plan.backends)}
-    return {name: one for name, one in spreads.fit([*spreads.read(), *_own()]).items() if name[0] in names}
+    found = spreads.fit([*spreads.read(), *own]) if (own := _own()) else spreads.shipped()
+    return {name: one for name, one in found.items() if name[0] in names}
 
 
 def keep(analysis: Analysis) -> None:

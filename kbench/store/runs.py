@@ -167,7 +167,8 @@ def filling(run: Path) -> Iterator[None]:
     lock = run / ".lock"
     try:
         removed = not lock.exists() and (run / "cells").is_dir() and _is_open(f"{lock.resolve()} (deleted)")
-        held = None if removed else FileLock(lock).acquire(timeout=0)
+        # Not at once: a process that a killed host was just starting holds it for a moment.
+        held = None if removed else FileLock(lock).acquire(timeout=0.5)
     except Timeout:
         held = None
     except OSError as error:

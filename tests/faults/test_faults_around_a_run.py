@@ -104,7 +104,7 @@ def test_a_closed_stream_is_as_good_as_none(bench: Bench, closed: int) -> None:
 
 def test_output_that_cannot_be_written_is_said_and_is_no_success(bench: Bench) -> None:
     with Path("/dev/full").open("wb") as full:
-        done = process("list", "examples", stdout=full, stderr=subprocess.PIPE)
+        done = process("list", "backends", stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 2
     assert done.stderr == b"kbench: error: Cannot write the output: No space left on device.\n"
 
