@@ -17,16 +17,16 @@ from kbench.values import OK, UNSUPPORTED
 pytestmark = pytest.mark.timeout(3600)
 KINDS = paths.project_folder("examples_models") / "kinds"
 TRAINING = (  # all
-    "keras2/tensorflow,keras2/tensorflow2,keras2/cntk,keras2/theano,keras2/mxnet,"
+    "keras2/tensorflow,keras2/tensorflow2,keras2/cntk,keras2/theano,keras2/mxnet,keras2/plaidml,"
     "keras3/tensorflow,keras3/jax,keras3/torch"
 )
 # Kind -> the scores that its table shows beside the losses, and where it runs. Each backend runs two kinds or more;
 # with -m "" the first five run on all backends.
 KINDS_ON = {
     "siamese": ((), "keras2/theano,keras2/tensorflow2,keras3/jax"),
-    "text_conv1d": (("val_accuracy",), "keras2/cntk,keras3/tensorflow"),
+    "text_conv1d": (("val_accuracy",), "keras2/cntk,keras2/plaidml,keras3/tensorflow"),
     "autoencoder": (("val_mae",), "keras2/mxnet,keras2/tensorflow2,keras3/jax"),
-    "regression": (("val_mae",), "keras2/theano,keras2/cntk,keras3/torch"),
+    "regression": (("val_mae",), "keras2/theano,keras2/cntk,keras2/plaidml,keras3/torch"),
     "generator": (("val_accuracy",), "keras2/mxnet,keras3/torch"),
     "basic": (("val_accuracy",), "keras3/jax,keras3/torch"),  # in test_real_tutorial.py, which begins with it
     "subclassed": (("val_accuracy",), "keras2/tensorflow,keras3/torch"),
