@@ -177,7 +177,7 @@ def test_what_updates_in_place_computes_all_new_values_before_it_copies_any(tmp_
         return call
 
     weight, count = {"value": 1.0}, {"value": 5.0}
-    backend = {
+    backend: dict[str, Any] = {
         "function": function,
         "variable": lambda value, dtype: {"value": value},
         "get_value": lambda one: one["value"],
