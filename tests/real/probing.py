@@ -86,6 +86,7 @@ class Job:
     cheats: bool = False
     epochs: int = 0
     repeat: int = 1  # the first step is taken in the first one
+    as_it_ships: bool = False  # without kbench's corrections, which stay once they are made
 
 
 def probe(folder: Path, name: str, jobs: Mapping[str, Job], layout: str = "") -> dict[str, Measured]:
@@ -104,6 +105,7 @@ def probe(folder: Path, name: str, jobs: Mapping[str, Job], layout: str = "") ->
             "data": job.data,
             "events": str(folder / f"{example}.jsonl"),
             "cheats": "1" if job.cheats else "",
+            **(dict.fromkeys(("ordered_updates", "corrected_normalization"), False) if job.as_it_ships else {}),
         }
         for example, job in jobs.items()
     ]

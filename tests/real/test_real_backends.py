@@ -28,9 +28,12 @@ LONG = {
     "alexnet_s", "cifar10_efficientnet", "cifar10_resnet50", "cifar10_vgg", "densenet121_chestxray",
     "fcn_r", "fcn_s", "imdb_gru_cudnn", "lstm_ptb", "resnet50_train", "resnet56", "segmentation_unet",
 }  # fmt: skip
+# Take tens of ms a sample for images, and minutes to compile recurrent layers: these with -m "" only.
+SLOW = {"keras2/plaidml"}
 # What computes recurrent layers on the CPU.
 KERNELS = {
     "tensorflow": "loop", "cntk": "loop", "theano": "scan", "mxnet": "unrolled", "jax": "scan", "torch": "loop",
+    "plaidml.keras.backend": "unrolled",
 }  # fmt: skip
 # Of a forward pass, by hand: products and sums, then biases, activations, pooling and gates; see test_flops.py.
 OPERATIONS = {
@@ -126,12 +129,14 @@ def enough() -> list[tuple[Example, Backend]]:
             able = [one for one in reversed(of_it) if example.task in one.can and not lacks(one, example)]
             text = example.path.read_text("utf-8")
             own_form = {one.name: any(layer in text for layer in one.recurrent) for one in able}
-            able.sort(key=lambda one: (not own_form[one.name], bool(one.programs), runs(one)))
+            able.sort(key=lambda one: (not own_form[one.name], bool(one.programs), one.name in SLOW, runs(one)))
             chosen += [(example, one) for one in able[:1]]
         for backend in of_it:
             more = [one for one in quick if one.task in backend.can and (one, backend) not in chosen]
             more = [one for one in more if not lacks(backend, one)]
             more.sort(key=lambda one: (one.input == "sequence", one.parameters or 0))  # the quickest first
+            if backend.name in SLOW:
+                more = [one for one in more if one.input == "flat"]
             chosen += [(one, backend) for one in more[: max(0, 2 - runs(backend))]]
     return chosen
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 from fake_runs import in_words
-from probing import Job, as_of, probe, vectors
+from msgspec import structs
+from probing import CLASSES, SAMPLES, Job, as_of, data, probe, vectors
 
 from kbench.analysis.sameness import fingerprints
 from kbench.values import Measured
@@ -291,3 +294,44 @@ def what_is_honest_differs_nowhere(first: dict[str, Measured], found: dict[str, 
             both = [first[name], other]
             assert fingerprints.differences(both) == {}
             assert [one.facts.first_step and one.facts.first_step.unchecked for one in both] == [None, None]
+
+
+IMAGES = '''"""Normalised images."""
+
+from keras import layers as L
+from keras.models import Sequential
+
+INPUT = "image"
+OPTIMIZER = {"class_name": "SGD", "learning_rate": 0.01}
+LOSS = "sparse_categorical_crossentropy"
+METRICS = []
+
+
+def build_model(input_shape, num_classes):
+    first = L.Conv2D(4, 3, use_bias=False, input_shape=input_shape)
+    return Sequential([first, L.BatchNormalization(), L.Flatten(), L.Dense(num_classes, activation="softmax")])
+'''
+WITH_METRIC = """
+OPTIMIZER = {"class_name": "RMSprop", "learning_rate": 0.01, "epsilon": 1e-7}
+METRICS = ["accuracy"]
+"""
+
+
+def test_what_kbench_corrects_of_a_backend_differs_as_it_ships(tmp_path: Path) -> None:
+    """PlaidML's gradients of normalised images and, beside a metric, of first layers, by kernels of the next step."""
+    random = np.random.RandomState(0)
+    pictures = data(tmp_path / "pictures", [random.rand(SAMPLES, 6, 6, 2)], [random.randint(0, CLASSES, SAMPLES)])
+    sources = {"images": (IMAGES, pictures), "metric": (EXAMPLE + WITH_METRIC, vectors(tmp_path / "vectors"))}
+    jobs = {}
+    for name, (text, arrays) in sources.items():
+        (tmp_path / f"{name}.py").write_text(text)
+        jobs[name] = Job(tmp_path / f"{name}.py", arrays)
+    ships = {f"{name}!": replace(job, as_it_ships=True) for name, job in jobs.items()}
+    found = probe(tmp_path / "cells", "keras2/plaidml", {**ships, **jobs})
+    wrong = {"images": "Conv2D 1's kernel changes by", "metric": "Dense 1's kernel changes by"}
+    for name, other in probe(tmp_path / "others", "keras3/jax", jobs).items():
+        assert fingerprints.differences([other, found[name]]) == {}
+        shipped = as_of(found[f"{name}!"], example=name)
+        assert "its order of updates" in str(in_words(fingerprints.differences([other, shipped])))
+        unsaid = replace(shipped, facts=structs.replace(shipped.facts, order_of_updates="in order"))
+        assert wrong[name] in str(in_words(fingerprints.differences([other, unsaid])))

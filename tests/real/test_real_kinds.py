@@ -20,16 +20,16 @@ pytestmark = [
 ]
 KINDS = paths.project_folder("examples_models") / "kinds"
 TRAINING = (  # all
-    "keras2/tensorflow,keras2/tensorflow2,keras2/cntk,keras2/theano,keras2/mxnet,"
+    "keras2/tensorflow,keras2/tensorflow2,keras2/cntk,keras2/theano,keras2/mxnet,keras2/plaidml,"
     "keras3/tensorflow,keras3/jax,keras3/torch"
 )
 # Kind -> the scores that its table shows beside the losses, and where it runs. Each backend runs two kinds or more;
 # with -m "" five of them run on all backends. Neighbours share backends, whose processes the tests share.
 KINDS_ON = {
-    "siamese": ((), "keras2/theano,keras2/tensorflow2,keras3/jax"),
+    "siamese": ((), "keras2/theano,keras2/tensorflow2,keras2/plaidml,keras3/jax"),
     "autoencoder": (("val_mae",), "keras2/mxnet,keras2/tensorflow2,keras3/jax"),
     "generator": (("val_accuracy",), "keras2/mxnet,keras3/torch"),
-    "regression": (("val_mae",), "keras2/theano,keras2/cntk,keras3/torch"),
+    "regression": (("val_mae",), "keras2/theano,keras2/cntk,keras2/plaidml,keras3/torch"),
     "text_conv1d": (("val_accuracy",), "keras2/cntk,keras3/tensorflow"),
     "two_outputs": (
         ("val_kind_accuracy", "val_kind_loss", "val_distance_mae", "val_distance_loss"),
@@ -42,6 +42,12 @@ KINDS_ON = {
 EVERYWHERE = ("siamese", "text_conv1d", "autoencoder", "regression", "generator")
 
 
+def able(name: str) -> str:
+    """The backends that train this kind alike: PlaidML leaves class weights out of binary crossentropy's gradient."""
+    others = [one for one in TRAINING.split(",") if one != "keras2/plaidml" or name != "text_conv1d"]
+    return ",".join(others)
+
+
 def test_each_kind_has_a_test_and_each_backend_runs_two() -> None:
     assert {path.stem for path in KINDS.glob("*.py")} == set(KINDS_ON)
     runs = Counter(name for _, backends in KINDS_ON.values() for name in backends.split(","))
@@ -52,7 +58,7 @@ def test_each_kind_has_a_test_and_each_backend_runs_two() -> None:
     ("name", "backends"),
     [
         *((name, backends) for name, (_, backends) in KINDS_ON.items() if name != "basic"),
-        *(pytest.param(name, TRAINING, marks=pytest.mark.thorough) for name in EVERYWHERE),
+        *(pytest.param(name, able(name), marks=pytest.mark.thorough) for name in EVERYWHERE),
     ],
 )
 def test_a_kind_of_example_is_the_same_on_every_backend(kbench: Kbench, name: str, backends: str) -> None:
@@ -76,6 +82,14 @@ def check_the_same(results: RunResults, backends: str, scores: tuple[str, ...]) 
         for score in scores:
             assert math.isfinite(found[score] or math.nan), score
         assert row.final_val_accuracy is None or "val_accuracy" in scores
+
+
+def test_a_gradient_that_leaves_out_class_weights_is_told(kbench: Kbench) -> None:
+    run = kbench.measure("keras2/plaidml,keras3/jax,keras3/torch", str(KINDS / "text_conv1d.py"))
+    rows = {row.backend: row for row in summarise(run.results().measured)}
+    assert rows["keras3/jax"].differs == rows["keras3/torch"].differs == (), run.output
+    (said,) = rows["keras2/plaidml"].differs
+    assert "in the first optimizer step" in said and "Conv1D 1's kernel changes by" in said
 
 
 def test_several_steps_in_one_call_are_counted_as_such_or_are_unsupported(kbench: Kbench, tmp_path: Path) -> None:

@@ -140,6 +140,18 @@ def build_model(input_shape, num_classes):
 '''
 
 
+def test_images_are_normalised_rightly_in_training_only_in_the_right_form(kbench: Kbench, tmp_path: Path) -> None:
+    """PlaidML repeats gamma over the batch in one place and not in another, and adds both gradients too early."""
+    example = tmp_path / "several_normalised.py"
+    example.write_text(SEVERAL_NORMALISED.replace("range(4)", "range(1)"))
+    two = ("keras2/plaidml,keras3/jax", str(example), "--data", "synthetic")
+    corrected = kbench.parity(*two)
+    assert [row["verdict"] for row in corrected.parity()] == ["same"] * 2, corrected.output
+    as_it_ships = kbench.parity(*two, "--form", "default")
+    assert as_it_ships.status == 1 and [row["verdict"] for row in as_it_ships.parity()] == ["differs"] * 2
+    assert "Of images, BatchNormalization gets wrong gradients" in " ".join(as_it_ships.output.split())
+
+
 def test_moving_averages_are_read_when_a_step_has_written_them(kbench: Kbench, tmp_path: Path) -> None:
     """MXNet writes them in its backward pass, for which reading them does not wait."""
     example = tmp_path / "several_normalised.py"

@@ -51,6 +51,12 @@ def test_of_a_program_that_agrees_nothing_is_said_and_its_scores_are_columns(kbe
     assert head.split()[-3:] == ["loss", "accuracy", "status"]
 
 
+def test_backends_that_train_wrongly_or_not_at_all_predict_alike(kbench: Kbench) -> None:
+    run = kbench.script(PROGRAMS / "last_state.py", "keras3/numpy,keras2/plaidml,keras3/jax")
+    assert run.status == 0, run.output
+    assert "Outputs agree" in run.output and "otherwise" not in run.output
+
+
 def test_parity_compares_each_line_of_a_program_that_trains_nothing(kbench: Kbench) -> None:
     run = kbench.parity_of_script("keras2/tensorflow,keras2/cntk", PROGRAMS / "last_state.py")
     rows = {row["backend"]: row for row in run.parity()}

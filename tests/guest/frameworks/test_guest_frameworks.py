@@ -162,15 +162,38 @@ def test_a_framework_with_a_file_of_its_own_answers_for_itself(tmp_path: Path, n
         assert framework.versions()[1] == np.__version__ and framework.device(None) == "cpu"
 
 
-def test_an_optimizer_changes_its_own_variables_first_then_weights_and_counts_last(tmp_path: Path) -> None:
-    kernel, bias = object(), object()
-    asked = [("count", 1), ("of kernel", 2), (kernel, 3), ("of bias", 4), (bias, 5)]
-    made = SimpleNamespace(get_updates=lambda loss, params: list(asked))
+def test_what_updates_in_place_computes_all_new_values_before_it_copies_any(tmp_path: Path) -> None:
+    done: list[Any] = []
+
+    def function(inputs: Any, outputs: Any, updates: Any = None) -> Any:
+        """Updates one after another, and reads what is new."""
+
+        def call(given: Any) -> Any:
+            for place, value in updates or ():
+                place["value"] = value()
+            done.append(given)
+            return outputs
+
+        return call
+
+    weight, count = {"value": 1.0}, {"value": 5.0}
+    backend: dict[str, Any] = {
+        "function": function,
+        "variable": lambda value, dtype: {"value": value},
+        "get_value": lambda one: one["value"],
+        "dtype": lambda one: "float32",
+        "identity": lambda one: lambda: one["value"],
+    }
     plaidml = SimpleNamespace(__version__="0.7.0")
     with loaded(tmp_path, "plaidml.keras.backend", 2, plaidml=plaidml) as framework:
-        framework.order_updates(made)
-        ordered = [asked[number] for number in (1, 3, 2, 4, 0)]
-        assert made.get_updates(loss="loss", params=[kernel, bias]) == made.updates == ordered
+        K: Any = sys.modules["keras.backend"]
+        with mock.patch.multiple(K, create=True, **backend):
+            framework.order_updates(None)
+            framework.order_updates(None)  # of another model
+            updates = [(count, lambda: count["value"] + 1), (weight, lambda: weight["value"] - count["value"])]
+            step = K.function([], ["loss"], updates=updates)
+            assert step("batch") == ["loss"] and (weight["value"], count["value"]) == (-4.0, 6.0)
+            assert done == ["batch", []] and K.function([], ["outputs"])("batch") == ["outputs"]
         assert framework.order_of_updates(True) == "in order" != framework.order_of_updates(False)
 
 

@@ -1,6 +1,7 @@
 """Keras 2 on PlaidML, which makes updates one after another, and gradients of some sums too large."""
 
-from typing import Any, Optional, Sequence, Set, Tuple
+import functools
+from typing import Any, Callable, Optional, Sequence, Set, Tuple
 
 from keras import backend as K
 
@@ -15,20 +16,13 @@ class PlaidML(keras2.Keras2):
         self.module = plaidml
 
     def order_updates(self, made: Any) -> None:
-        """Let an optimizer change weights after its own variables, for which it needs all gradients, and count last.
+        """Let a training function compute all new values before any variable has one.
 
-        PlaidML updates one after another, and computes what each needs then: a gradient, if the model has metrics, by
-        kernels of the next step; and Adam always begins with step 2.
+        PlaidML updates in place, and what it computes later reads the new value: beside a metric, gradients of first
+        layers that of kernels above them, and Adam always the count of the next step.
         """
-        updates = made.get_updates
-
-        def get_updates(loss: Any, params: Any) -> Any:
-            count, *others = updates(loss=loss, params=params)
-            held = {id(one) for one in params}
-            made.updates = sorted(others, key=lambda pair: id(pair[0]) in held) + [count]
-            return made.updates
-
-        made.get_updates = get_updates
+        if not hasattr(K.function, "__wrapped__"):
+            K.function = in_two(K.function)
 
     def order_of_updates(self, ordered: bool) -> str:
         return "in order" if ordered else "in no stated order"
@@ -66,6 +60,27 @@ class PlaidML(keras2.Keras2):
 
     def kernels_compiled(self, model: Any) -> Set[str]:
         return {recurrent.UNROLLED}  # a loop of Python makes its graph
+
+
+def in_two(shipped: Callable[..., Any]) -> Callable[..., Any]:
+    """`K.function` that computes new values into variables of their own, and then copies them."""
+
+    @functools.wraps(shipped)
+    def function(inputs: Any, outputs: Any, updates: Any = None, **more: Any) -> Any:
+        if not updates:
+            return shipped(inputs, outputs, updates, **more)
+        new = [K.variable(K.get_value(variable), dtype=K.dtype(variable)) for variable, _ in updates]
+        compute = shipped(inputs, outputs, [(one, value) for one, (_, value) in zip(new, updates)], **more)
+        copy = shipped([], [], [(variable, K.identity(one)) for one, (variable, _) in zip(new, updates)])
+
+        def both(given: Any) -> Any:
+            found = compute(given)
+            copy([])
+            return found
+
+        return both
+
+    return function
 
 
 INTERFACE = PlaidML

@@ -18,7 +18,7 @@ def parts(model: Any, x: Any) -> List[Part]:
     """The parts of a step of a compiled model on x that can be run alone; the optimizer cannot."""
     compiled = COMPILED.get(K.backend())
     if compiled is None:
-        raise NotImplementedError(f"Keras 2 on {K.backend()} has no gradients of a single layer")
+        raise NotImplementedError(f"Keras 2 on {K.backend().partition('.')[0]} has no gradients of a single layer")
     given = [x[name] for name in model.input_names] if isinstance(x, dict) else leaves(x)
     calls = list(_calls(model))
     held = {id(tensor): value for tensor, value in zip(model.inputs, given)}
