@@ -177,6 +177,7 @@ class Returned(Event, frozen=True, tag="returned"):
     inputs: Inputs | None = None
     outputs: tuple[Numbers, ...] = ()
     scales: Numbers = ()
+    norms: Numbers = ()
     shapes: tuple[Shape, ...] = ()  # of a row of each output
     first_losses: Numbers = ()  # of the first steps of a line that trains
     batch_seconds: Seconds | None = None  # to make a batch, where fit is given no arrays

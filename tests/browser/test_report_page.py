@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from kbench import store
 from kbench.causes.explained import Explained
 from kbench.outputs import one_run, several_runs
 from kbench.outputs.one_run import report
+from kbench.tables.csv import epochs_csv
 
 MARKUP = "<script>alert(1)</script>"
 
@@ -111,7 +113,8 @@ def test_no_column_is_cut_at_1280_pixels_and_at_600_the_last_one_can_be_scrolled
 
 def means(example: str) -> pd.DataFrame:
     """The points of an example's curves: a row for each backend and epoch, the means of its repeats."""
-    epochs = pd.read_csv(REFERENCE / "epochs.csv").query("example == @example").copy()
+    read = io.StringIO(epochs_csv(store.read(REFERENCE).measured))
+    epochs = pd.read_csv(read).query("example == @example").copy()
     epochs["passed"] = epochs.groupby(["backend", "repeat"]).seconds.cumsum()
     epochs.loc[(epochs.backend == "keras3/jax") & (epochs.repeat > 1), "passed"] = float("nan")  # not compiled
     return epochs.groupby(["backend", "epoch"], as_index=False)[["val_accuracy", "val_loss", "passed"]].mean()

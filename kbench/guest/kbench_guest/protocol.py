@@ -74,7 +74,7 @@ EVENTS = {
     },
     "returned": {
         "site": "text", "trained": "integer?", "weights": "list?", "scores": "object?", "inputs": "object?",
-        "outputs": "list?", "scales": "list?", "random": "integer?",
+        "outputs": "list?", "scales": "list?", "norms": "list?", "random": "integer?",
         "on_batch_seconds": "number?", "beside_fit": "object?", "shapes": "list?", "first_losses": "list?",
         "batch_seconds": "number?", "unchanged": "integer?",
     },
