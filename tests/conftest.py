@@ -87,7 +87,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Groups:
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    if reporter := session.config.pluginmanager.get_plugin("terminalreporter"):  # a worker has none
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")  # a worker has none
+    if reporter and whole_suite.LINES not in session.config.stash:  # xdist calls it twice
         session.config.stash[whole_suite.LINES] = whole_suite.ended(session.config, reporter.stats, exitstatus)
 
 

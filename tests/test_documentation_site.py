@@ -16,6 +16,8 @@ from documentation_commands import ANSWERS, CHECKOUT, PAGES, answer_commands, co
 from kbench import store
 from kbench.cli import arguments, main
 
+pytestmark = pytest.mark.slow("runs every command of the pages")
+
 # These make environments, go on with a run, or measure for minutes. They are read here, and run in the tests named.
 READ = {
     "setup": "tests/environments",

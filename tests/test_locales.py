@@ -7,6 +7,8 @@ from fake_bench import Bench
 
 from kbench import locales
 
+pytestmark = pytest.mark.slow("runs all commands")
+
 UTF8 = "C.UTF-8"
 
 

@@ -18,6 +18,8 @@ from fake_native import TWIN, add_native
 from kbench import paths
 from kbench.cli import arguments
 
+pytestmark = pytest.mark.slow("runs every command of the README")
+
 README = CHECKOUT / "README.md"
 BACKENDS = ("keras2/cntk", "keras2/tensorflow", "keras2/theano", "keras3/jax", "keras3/tensorflow", "keras3/torch")
 EXAMPLES = ("mnist_cnn", "imdb_gru")

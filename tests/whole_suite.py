@@ -80,10 +80,14 @@ def ended(config: pytest.Config, stats: dict[str, list[Any]], status: int) -> li
     if whole and outcomes == {"passed"} and sha256 == inputs_sha256(config.rootpath):  # none was edited meanwhile
         cache.set(PASSED, [*cache.get(PASSED, []), sha256][-MOST_KEPT:])
     return [
-        f"{name} took {took:.0f} s, {before.get(name, 0):.0f} s before, and no marker says why: slow(...)"
+        f"{name} took {took:.0f} s{_before(before.get(name))}, and no marker says why: slow(...)"
         for name, took in sorted(seconds.items(), key=lambda item: -item[1])
         if took > LONG_SECONDS and name not in explained
     ]
+
+
+def _before(seconds: float | None) -> str:
+    return "" if seconds is None else f", {seconds:.0f} s before"
 
 
 def _cache(config: pytest.Config) -> pytest.Cache:

@@ -22,6 +22,8 @@ from kbench.outputs import one_run, several_runs
 from kbench.outputs.one_run import report
 from kbench.tables.csv import epochs_csv
 
+pytestmark = pytest.mark.slow("draws every chart in a browser")
+
 MARKUP = "<script>alert(1)</script>"
 
 

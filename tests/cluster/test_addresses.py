@@ -21,6 +21,8 @@ from kbench import store
 from kbench.cluster import addresses, fleet
 from kbench.errors import UserError
 
+pytestmark = pytest.mark.slow("starts schedulers and workers")
+
 RECIPES = CHECKOUT / "docs" / "cluster"
 
 

@@ -19,6 +19,8 @@ from faults.test_small_disk import OWN_MOUNTS, may_mount
 from kbench import store
 from kbench.version import __version__
 
+pytestmark = pytest.mark.slow("starts schedulers and workers")
+
 
 @pytest.fixture
 def cluster(bench: Bench) -> Iterator[DaskCluster]:

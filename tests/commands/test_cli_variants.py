@@ -13,6 +13,8 @@ from fake_bench import Bench
 
 from kbench.cells import turns
 
+pytestmark = pytest.mark.slow("measures release after release")
+
 SLOW_FROM = 4  # keras-fake 2.4 and 2.14
 
 

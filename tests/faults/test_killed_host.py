@@ -22,6 +22,8 @@ from named_pipe import Pipe
 
 from kbench.cells import orphans
 
+pytestmark = pytest.mark.slow("kills a host again and again")
+
 EXAMPLES = [f"e{number}.py" for number in range(5)]
 REPEATS = 10
 CELLS = len(EXAMPLES) * REPEATS
