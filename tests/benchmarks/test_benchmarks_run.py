@@ -81,7 +81,7 @@ def test_calibration() -> None:
 
 def test_turns() -> None:
     needed("keras3/jax", "keras3/torch")
-    small = ("--pairs", "2", "--samples", "2560", "--examples", "mnist_mlp")
+    small = ("--pairs", "1", "--samples", "1280", "--examples", "mnist_mlp")
     said = printed("turns.py", *small, "--backends", "keras3/jax,keras3/torch")
     assert len(said.splitlines()) == 2 and "in turns / alone: " in said
 
