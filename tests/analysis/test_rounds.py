@@ -193,6 +193,16 @@ def test_rows_that_are_far_apart_are_told_apart_whatever_disturbs_their_turns() 
     assert found["y"].verdict == SLOWER and found["y"].relative_interval is None
 
 
+def test_a_backend_that_other_programs_slow_down_36_fold_is_not_called_slower() -> None:
+    """As PyTorch was beside two busy processes on two cores, where it takes 2.3 times as long by itself."""
+    disturbed = tuple(range(1, 30))
+    found = rows(
+        in_turns("x", 0.001, steady, disturbed_rounds=disturbed),
+        in_turns("y", 0.036, steady, disturbed_rounds=disturbed),
+    )
+    assert found["y"].verdict == NOT_COMPARED
+
+
 def test_rows_whose_own_times_reach_to_each_other_are_not_told_apart_from_disturbed_turns() -> None:
     disturbed = tuple(range(1, 30))
 
