@@ -108,7 +108,7 @@ AXES: tuple[Axis, ...] = (
         "device", "device", always_named=True,
         asked=Asked(
             "--device", "auto (default: the first GPU, or else the CPU), cpu, gpu, gpu:N, or several: cpu,gpu",
-            commands=("run", "script"), single=("parity", "setup", "doctor"), group=WHAT, metavar="DEVICE",
+            commands=("run", "script"), single=("parity", "coverage", "setup", "doctor"), group=WHAT, metavar="DEVICE",
             default="auto",
         ),
     ),
