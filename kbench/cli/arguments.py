@@ -121,10 +121,11 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         ),
     ),
     "coverage": (
-        "Try every public name of Keras on each backend: layers, losses, metrics, optimizers, ops and others, with the "
-        "settings that change what they compute; and tell which differ, raise, crash or hang.",
+        "Try every public name of Keras on each backend: layers, losses, metrics, optimizers, ops and others, with "
+        "the settings that change what they compute; and tell which differ, raise, crash or hang.",
         (
-            "--backends", _WHAT, "--python", "--channel", "--only", "--quick", "--fail-on", "--seed", *_OF_CELLS,
+            "--backends", _WHAT, "--python", "--channel", "--only", "--quick", "--fail-on", "--seed", _MORE,
+            *_OF_CELLS,
             "--name", "--dry-run", "--results",
         ),
     ),

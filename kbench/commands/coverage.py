@@ -56,7 +56,11 @@ def main(options: argparse.Namespace) -> int:
         rows = finish(read)
     fails = {*options.fail_on} & {row.state for row in rows}
     named, first = [*request.named_backends], [one for one in read.measured if one.cell.repeat == 1]
-    return 1 if fails or not is_acceptable(named, (), [one for one in first if one.cell.backend in named]) else 0
+    return (
+        1
+        if fails or not is_acceptable(named, (cover.SUBJECT,), [one for one in first if one.cell.backend in named])
+        else 0
+    )
 
 
 def finish(read: RunResults) -> list[NameResult]:
@@ -87,6 +91,7 @@ class _ByBase(dict[str, str]):
 
 
 def _request(options: choices.Options) -> Request:
+    choices.check_one_value_each(options)
     known = known_backends()
     chosen = names.select_backends(options["backends"], known)
     without = [one.name for one in chosen.chosen if one.kind in (NATIVE, EXPORT)]

@@ -31,7 +31,7 @@ INPUTS: Mapping[str, tuple[tuple[str, tuple[int, ...]], ...]] = {
     "booleans": (("booleans", (2, 5)),),
     "probabilities": (("probabilities", (4, 5)), ("probabilities", (4, 5))),
     "labels": (("integers", (4,)), ("probabilities", (4, 5))),
-    "a shape": (("floats", (1,)),),
+    "numbers and indices": (("floats", (5, 3)), ("integers", (4,))),
     "numbers": (("floats", (5, 3)), ("floats", (5, 2))),
     "nothing": (),
 }
@@ -43,11 +43,13 @@ OF_FUNCTIONS: Mapping[int, tuple[str, ...]] = {
     2: ("two matrices", "two whole numbers", "two booleans"),
     3: ("three matrices",),
 }
-OF_MODULES = {"losses": ("probabilities", "labels"), "metrics": ("probabilities", "labels")}
+OF_MODULES = ("losses", "metrics")
 FIRST = {
     "layers.Embedding": ("whole numbers",),
     "layers.CategoryEncoding": ("whole numbers",),
     "layers.Masking": ("masked sequence",),
+    "ops.one_hot": ("whole numbers",),
+    "ops.take": ("numbers and indices",),
     **dict.fromkeys(("layers.Attention", "layers.AdditiveAttention", "layers.Dot"), OF_SEVERAL),
 }
 
@@ -74,6 +76,9 @@ OF_NAME: Mapping[str, Mapping[str, Any]] = {
     "layers.ConvLSTM2D": {"kernel_size": 2},
     "layers.ConvLSTM3D": {"kernel_size": 2},
     "layers.Permute": {"dims": [2, 1, 3]},
+    "layers.Normalization": {"mean": 0.2, "variance": 0.5},  # which it would have to be adapted for
+    "ops.geomspace": {"start": 1, "stop": 4},
+    "random.randint": {"minval": 0, "maxval": 9},
     "layers.StackedRNNCells": {"cells": [_CELL, _CELL]},
 }
 # Values of what may be given; a flag is also turned, and another number halved.
@@ -85,13 +90,14 @@ VARIED: Mapping[str, tuple[Any, ...]] = {
     "momentum": (0.5,), "clipnorm": (0.1,), "clipvalue": (0.01,), "weight_decay": (0.1,), "implementation": (1,),
 }  # fmt: skip
 KEPT = frozenset({
-    "trainable", "stateful", "sparse", "ragged", "dynamic", "autocast", "dtype", "name", "seed", "use_ema", "weighted",
-    "from_logits", "jit_compile", "loss_scale_factor", "gradient_accumulation_steps", "ema_momentum", "zero_output_for_mask",
+    "trainable", "stateful", "sparse", "ragged", "dynamic", "autocast", "dtype", "name", "seed", "use_ema",
+    "jit_compile", "loss_scale_factor", "gradient_accumulation_steps", "ema_momentum", "weighted", "from_logits",
     "ema_overwrite_frequency", "input_length", "flash_attention", "max_norm", "thresholds", "use_locking",
 })  # fmt: skip
 ARRAYS = frozenset({
     "x", "x1", "x2", "inputs", "input", "a", "b", "y", "tensor", "tensors", "array", "values", "operand", "image",
-    "images", "logits", "target", "output", "y_true", "y_pred", "condition", "arrays", "xs", "w", "v", "matrix", "data",
+    "images", "logits", "indices", "target", "output", "y_true", "y_pred", "condition", "arrays", "xs", "w", "v",
+    "matrix", "data",
 })  # fmt: skip
 LISTS = frozenset({"arrays", "xs", "tensors"})
 # They draw their own numbers.
@@ -157,10 +163,12 @@ def _inputs(module: str, name: str, arrays: Sequence[str], apart: bool) -> tuple
         return OF_SEVERAL if apart else (*OF_LAYERS, *OF_SEVERAL)
     if module == "optimizers":
         return ("numbers",)
-    if module in OF_MODULES:
-        return OF_MODULES[module]
-    if module == "initializers" or not arrays:
-        return ("nothing",) if module in ("initializers", "random", "ops") else OF_FUNCTIONS[1]
+    if module in OF_MODULES or {*arrays} in ({"target", "output"}, {"y_true", "y_pred"}):
+        return ("probabilities", "labels")
+    if arrays == ["inputs"]:  # of poolings and the like
+        return OF_LAYERS
+    if not arrays and module not in ("initializers", "random", "ops"):  # an object that is called with an array
+        return OF_FUNCTIONS[1]
     return OF_FUNCTIONS.get(len(arrays), ())
 
 

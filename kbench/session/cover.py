@@ -1,7 +1,7 @@
 """Runs the cases of Keras's public names on each backend. Prints nothing.
 
-A backend's first process lists its names. The next one runs the cases; one that ends it is the last that was begun, and
-another process goes on behind it.
+A backend's first process lists its names. The next one runs the cases; one that ends it is the last that was begun,
+and another process goes on behind it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from kbench.values import CHANNELS_LAST, Backend, Device, Example, Profile, base
 
 SUBJECT = "public names"  # in place of an example
 TIMEOUT = 3600.0  # of a process
-CASE_SECONDS = 30.0  # then it hangs
+CASE_SECONDS = 120.0  # then it hangs: a backend may compile for a minute
 MEMORY_SHARE = 0.5  # of what is free, for a process
 # How the name of the Keras backend ends that computes all in float64.
 OF_REFERENCE = "numpy"
@@ -51,7 +51,9 @@ def cover(
     name: str | None = None,
     command: str = "",
 ) -> RunResults:
-    """Do it as a new run below `folder`. `only`: patterns of names; `quick`: a case each. Raises what `measure` does."""
+    """Do it as a new run below `folder`. `only`: patterns of names; `quick`: a case of each. Raises what `measure`
+    does.
+    """
     parent = measure.check_folder(request, folder, name)
     gpus = devices.gpus()
     plan = planned(request, gpus)
@@ -111,7 +113,7 @@ def planned(request: Request, gpus: Sequence[Device] | None = None) -> Plan:
 
 
 def _references(chosen: Sequence[Backend], known: Mapping[str, Backend]) -> list[Backend]:
-    """For each generation of Keras the backend that computes all in float64, if it has one and is not compared alone."""
+    """For each generation of Keras the backend that computes all in float64, if it has one."""
     generations = dict.fromkeys(one.generation for one in chosen)
     return [
         variants.parse_name(backend.name + results.REFERENCE, backend)

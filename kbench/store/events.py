@@ -219,10 +219,8 @@ class _Parts:
             case Parity():
                 self.parity[event.stage] = event
                 return event.stage
-            case Public():
-                self.public[event.name] = event
-            case Case():
-                self.cases[event.case] = event
+            case Public() | Case():
+                self._probed(event)
             case Site():
                 self.sites[event.site] = event
             case Fit() if event.site in self.fits or len(self.fits) < MOST_NAMES:
@@ -233,6 +231,12 @@ class _Parts:
                 given = {name: getattr(event, name) for name in event.__struct_fields__ if name in value}
                 self.returned[event.site] = msgspec.structs.replace(self.returned.get(event.site, event), **given)
         return ""
+
+    def _probed(self, event: Public | Case) -> None:
+        if isinstance(event, Public):
+            self.public[event.name] = event
+        else:
+            self.cases[event.case] = event
 
     def report(self, last: str) -> GuestReport:
         """All of it; last: the last event."""

@@ -64,7 +64,7 @@ def counts(rows: Sequence[NameResult]) -> Grid:
 
 
 def worst(rows: Sequence[NameResult]) -> list[CaseResult]:
-    """Of each name and backend that is not right the worst case: what ends a process first, then what differs most."""
+    """Of each name and backend that is not right the worst: first what ends a process, then what differs most."""
     order = (CRASHES, HANGS, DIFFERS, RAISES)
     found = [one for row in rows if row.state in order and (one := row.worst)]
     return sorted(found, key=lambda one: (order.index(one.state), -(one.deviation or 0.0), one.case.name))

@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import operator
 from typing import TYPE_CHECKING, Any, Iterator, List, Optional, Tuple
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ MODULES = (
     "random",
 )  # fmt: skip
 NO_CASES = ("get", "serialize", "deserialize", "serialize_keras_object", "deserialize_keras_object")
+INIT = operator.attrgetter("__init__")  # that of a class; its __new__ often takes anything
 PLAIN = (bool, int, float, str)
 
 
@@ -19,7 +21,7 @@ def tell(events: "Events") -> None:
     """Write an event for each public name of each module that there is."""
     for module in MODULES:
         for name, value in public(module):
-            told = parameters(getattr(value, "__init__") if isinstance(value, type) else value)
+            told = parameters(INIT(value) if inspect.isclass(value) else value)
             call = getattr(value, "call", None) if module == "layers" else None
             called = None if call is None else [one[0] for one in parameters(call) if one[1]]
             more = {} if called is None else {"called": called}
