@@ -93,6 +93,7 @@ KEPT = frozenset({
     "trainable", "stateful", "sparse", "ragged", "dynamic", "autocast", "dtype", "name", "seed", "use_ema",
     "jit_compile", "loss_scale_factor", "gradient_accumulation_steps", "ema_momentum", "weighted", "from_logits",
     "ema_overwrite_frequency", "input_length", "flash_attention", "max_norm", "thresholds", "use_locking",
+    "synchronized",
 })  # fmt: skip
 ARRAYS = frozenset({
     "x", "x1", "x2", "inputs", "input", "a", "b", "y", "tensor", "tensors", "array", "values", "operand", "image",
@@ -153,7 +154,7 @@ def _of_name(about: Public, number: int) -> Iterator[ProbeCase]:
     yield case({})
     for argument, needed, default in about.parameters:
         if not needed and argument not in KEPT and argument not in settings:
-            yield from (case({argument: value}) for value in _others(argument, default))
+            yield from (case({argument: value}) for value in _others(name, argument, default))
     if module == "layers" and any(part in name for part in SEQUENCES) and not apart and "Cell" not in name:
         yield case({}, masked=True)
 
@@ -172,10 +173,11 @@ def _inputs(module: str, name: str, arrays: Sequence[str], apart: bool) -> tuple
     return OF_FUNCTIONS.get(len(arrays), ())
 
 
-def _others(argument: str, default: Any) -> Sequence[Any]:
-    """Other values than the default that an argument may have."""
+def _others(name: str, argument: str, default: Any) -> Sequence[Any]:
+    """Other values than the default that an argument of `name` may have."""
     if argument in VARIED:
-        return [value for value in VARIED[argument] if value != default]
+        only = {"causal": "Conv1D", 1: "ZeroPadding"} if argument == "padding" else {}
+        return [value for value in VARIED[argument] if value != default and only.get(value, "") in name]
     if isinstance(default, bool):
         return [not default]
     if isinstance(default, float):

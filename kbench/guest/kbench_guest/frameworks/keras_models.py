@@ -44,6 +44,10 @@ class KerasModels(Framework):
             return np.asarray(tensor)
         return self.values([tensor])[0]
 
+    def forget_all(self) -> None:
+        """Drop the models so far: in a graph that all share, one that cannot be run would stop the others, too."""
+        getattr(keras.backend, "clear_session", list)()
+
     def is_recurrent(self, model: Any) -> bool:
         kinds = tuple(getattr(keras.layers, name) for name in recurrent.LAYERS if hasattr(keras.layers, name))
         return any(isinstance(one, kinds) for layer, _ in layers(model) for one in owners(layer))
