@@ -128,6 +128,8 @@ class Case(Event, frozen=True, tag="case"):
     refused: dict[str, str]  # the inputs that it did not take, and why
     inputs: str | None = None  # those that it took
     outputs: tuple[Output, ...] = ()
+    gradients: tuple[Output, ...] | None = None  # of inputs and weights, of a layer; empty if they are random
+    untrained: str | None = None  # why there are none
     moved: float | None = None  # how far its outputs move with inputs moved by one unit in the last place
 
 

@@ -8,8 +8,8 @@ import base64
 import math
 import signal
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-4  # as that of outputs in `parity`: of each number, or of the largest one where that is above 1
 ROUNDING = 4.0  # rounding explains so many times what the outputs move with inputs moved by their last place
+OF_GRADIENTS = 1e-3  # of the largest gradient of the case
+NO_GRADIENT = 1e-6  # a framework may refuse to train where nothing can be learnt
+SMALL_GRADIENT = 1e-2  # a smaller one is rounded in the weight that it changes
 OF_RANDOM = 0.1  # of the standard deviation: how far two means and deviations of 30,000 numbers may be apart
 UNSET = ("ops.empty", "ops.empty_like")  # whose numbers are whatever was in the memory
 # Unique but for signs and order.
@@ -144,7 +147,43 @@ def _compare(case: ProbeCase, told: Mapping[str, _Backend]) -> dict[str, CaseRes
             how, size = _difference(case, well[name].outputs, numbers[name], well[against].outputs, numbers[against])
             state = DIFFERS if how or size > allowed else SAME
             found[name] = CaseResult(case, name, state, how, size, against, inputs)
+    return _with_gradients(found, {name: well[name] for name in numbers})
+
+
+def _with_gradients(found: dict[str, CaseResult], told: Mapping[str, Case]) -> dict[str, CaseResult]:
+    """The results with what is wrong of gradients, where outputs are right."""
+    trained = {name: one.gradients for name, one in told.items() if one.gradients and found[name].state == SAME}
+    numbers = {name: [_numbers(one) for one in of] for name, of in trained.items()}
+    against = min(
+        trained, key=lambda name: _median(_apart(trained, numbers, name, other) for other in trained), default=""
+    )
+    for name, one in told.items():
+        if not trained or found[name].state != SAME:
+            continue
+        if one.untrained and any(np.abs(values).max(initial=0.0) > NO_GRADIENT for values in numbers[against]):
+            found[name] = replace(found[name], state=RAISES, sentence=f"in training: {one.untrained}")
+        elif name in trained and (size := _apart(trained, numbers, name, against)) > OF_GRADIENTS:
+            how = "other gradients" if math.isfinite(size) else "gradients of other shapes"
+            found[name] = replace(found[name], state=DIFFERS, sentence=how, deviation=size, against=against)
     return found
+
+
+def _apart(
+    trained: Mapping[str, Sequence[Output]], numbers: Mapping[str, list[npt.NDArray[Any]]], name: str, other: str
+) -> float:
+    """How far two backends' gradients of a case are apart, in the largest of all of them."""
+    if [one.shape for one in trained[name]] != [one.shape for one in trained[other]]:
+        return math.inf
+    own, others = (np.concatenate([one.ravel() for one in numbers[which]]) for which in (name, other))
+    if not np.array_equal(np.isfinite(own), np.isfinite(others)):
+        return math.inf
+    finite = np.isfinite(own)
+    largest = max(SMALL_GRADIENT, float(np.abs(others[finite]).max(initial=0.0)))
+    return float(np.abs(own - others)[finite].max(initial=0.0)) / largest
+
+
+def _median(sizes: Iterable[float]) -> float:
+    return (found := sorted(sizes))[len(found) // 2]
 
 
 def _standard(case: ProbeCase, numbers: Mapping[str, list[npt.NDArray[Any]]], told: Mapping[str, Case]) -> str:
@@ -161,7 +200,7 @@ def _standard(case: ProbeCase, numbers: Mapping[str, list[npt.NDArray[Any]]], to
                 _difference(case, told[name].outputs, numbers[name], told[other].outputs, numbers[other])
             ]
         ]
-        return sorted(sizes)[len(sizes) // 2]
+        return _median(sizes)
 
     return min(numbers, key=far)
 

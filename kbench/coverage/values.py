@@ -61,6 +61,6 @@ class NameResult:
 
     @property
     def worst(self) -> CaseResult | None:
-        """The case that makes it what it is: of those that differ, the one that does most; else the simplest."""
+        """The case that makes it what it is: the simplest, and of those the one that differs most."""
         found = [one for one in self.cases if one.state == self.state]
-        return max(found, key=lambda one: (one.deviation or 0.0, -len(one.case.settings)), default=None)
+        return max(found, key=lambda one: (-len(one.case.settings), one.deviation or 0.0), default=None)

@@ -26,7 +26,7 @@ from kbench.planning.tasks import CellTask, guest_sha256
 from kbench.reported import Public
 from kbench.selection import variants
 from kbench.selection.known import known_backends
-from kbench.selection.suites import INFER
+from kbench.selection.suites import INFER, TRAIN
 from kbench.session import events, interrupts, measure, prepare, record
 from kbench.session.events import OnEvent, ignore
 from kbench.store import RunResults
@@ -100,7 +100,7 @@ def planned(request: Request, gpus: Sequence[Device] | None = None) -> Plan:
             example_sha256="",
             parameters=None,
             floatx="float64" if backend.name.endswith(results.REFERENCE) else "float32",
-            probes={"cases": (), "inputs": cases.INPUTS, "seconds": CASE_SECONDS},
+            probes={"cases": (), "inputs": cases.INPUTS, "seconds": CASE_SECONDS, "trains": TRAIN in backend.can},
             timeout=request.timeout or TIMEOUT,
             memory_limit_mib=limit,
             guest_sha256=guest_sha256(),

@@ -90,7 +90,7 @@ EVENTS = {
     "begun": {"case": "integer"},
     "case": {
         "case": "integer", "seconds": "number", "inputs": "text?", "outputs": "list?", "moved": "number?",
-        "refused": "object",
+        "refused": "object", "gradients": "list?", "untrained": "text?",
     },
     "libraries": {
         "libraries": "list", "framework_threads": "object", "numpy_blas": "text", "frameworks": "list",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MOST = 300  # characters of an error
 KEPT = 256  # numbers of an output that are kept, from the first on
 MASKED = 0.0
+RANDOM = 1e-4  # if two steps from the same weights differ by more, the layer draws numbers
 STEPS = 3  # of an optimizer
 
 Arrays = List[np.ndarray]
@@ -49,18 +50,16 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
         events.write("begun", case=case["id"])
         started = time.perf_counter()
         signal.setitimer(signal.ITIMER_REAL, asked["seconds"])
-        found = outcome(framework, case, asked["inputs"], spec["floatx"])
+        found = outcome(framework, case, asked, spec["floatx"])
         signal.setitimer(signal.ITIMER_REAL, 0)
         events.write("case", case=case["id"], seconds=time.perf_counter() - started, **found)
 
 
-def outcome(
-    framework: "KerasModels", case: Dict[str, Any], inputs: Dict[str, List[Any]], floatx: str
-) -> Dict[str, Any]:
+def outcome(framework: "KerasModels", case: Dict[str, Any], asked: Dict[str, Any], floatx: str) -> Dict[str, Any]:
     """The fields of its event, from the first of the case's inputs that it takes."""
     refused: Dict[str, str] = {}
     for name in case["inputs"]:
-        given = [drawn(kind, shape, number) for number, (kind, shape) in enumerate(inputs[name])]
+        given = [drawn(kind, shape, number) for number, (kind, shape) in enumerate(asked["inputs"][name])]
         framework.forget_all()
         framework.seed(0)
         try:
@@ -75,10 +74,15 @@ def outcome(
             continue
         try:
             moved = compute([in_floatx(perturbed(one), floatx) for one in given])
-            return dict(found, moved=max([distance(*pair) for pair in zip(moved, outputs)] + [0.0]))
+            found["moved"] = max([distance(*pair) for pair in zip(moved, outputs)] + [0.0])
         except Exception:
             traceback.print_exc()
-            return found
+        if asked["trains"] and isinstance(compute, Forward):
+            try:
+                found["gradients"] = [encoded(one) for one in gradients(framework, compute, given, outputs)]
+            except Exception as error:
+                found["untrained"] = in_a_line(error)[:MOST]
+        return found
     return {"refused": refused}
 
 
@@ -117,7 +121,7 @@ def computed(framework: "KerasModels", case: Dict[str, Any], given: Arrays) -> C
     value = attribute(module, name)
     settings = {key: made(one) for key, one in case["settings"].items()}
     if module == "layers":
-        return of_layer(framework, value(**settings), case, given)
+        return Forward(framework, value(**settings), case, given)
     if module == "optimizers":
         return functools.partial(after_steps, framework, value(**settings))
     if not isinstance(value, type):
@@ -144,31 +148,62 @@ def made(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def of_layer(framework: "KerasModels", layer: Any, case: Dict[str, Any], given: Arrays) -> Callable[[Arrays], Arrays]:
-    """A layer with weights that are the same everywhere."""
+class Forward:
+    """A layer with weights that are the same everywhere: called with arrays, it gives its outputs."""
+
+    def __init__(self, framework: "KerasModels", layer: Any, case: Dict[str, Any], given: Arrays) -> None:
+        import keras
+
+        self._framework, self._layer, self._case, self._model = framework, layer, case, None
+        if framework.eager:
+            self(given)
+        else:
+            tensors = [keras.layers.Input(one.shape[1:], dtype=str(one.dtype)) for one in given]
+            self._model = keras.models.Model(tensors, self.of(tensors))
+        give_weights(framework, layer, case["weights"])
+
+    def of(self, tensors: Sequence[Any]) -> Any:
+        """The layer's outputs for these tensors, or arrays where it computes eagerly."""
+        import keras
+
+        if self._case["masked"]:
+            tensors = [keras.layers.Masking(MASKED)(one) for one in tensors]
+        apart = self._case["apart"] or len(tensors) == 1
+        return self._layer(*tensors) if apart else self._layer(list(tensors))
+
+    def __call__(self, values: Arrays) -> Arrays:
+        if self._model is None:
+            return [self._framework.evaluated(one) for one in arrays.leaves(self.of(values))]
+        return arrays.leaves(self._model.predict(values[0] if len(values) == 1 else values, len(values[0])))
+
+
+def gradients(framework: "KerasModels", forward: Forward, given: Arrays, outputs: Arrays) -> Arrays:
+    """How one step of plain SGD changes the layer's weights, and those of a layer before each input that leaves it as
+    it is: the gradients of weights and inputs. None of them if they are random.
+    """
     import keras
 
-    def call(tensors: Sequence[Any]) -> Any:
-        if case["masked"]:
-            tensors = [keras.layers.Masking(MASKED)(one) for one in tensors]
-        return layer(*tensors) if case["apart"] or len(tensors) == 1 else layer(list(tensors))
-
-    if framework.eager:
-
-        def forward(values: Arrays) -> Arrays:
-            return [framework.evaluated(one) for one in arrays.leaves(call(values))]
-
-        forward(given)
-    else:
-        tensors = [keras.layers.Input(one.shape[1:], dtype=str(one.dtype)) for one in given]
-        model = keras.models.Model(tensors, call(tensors))
-
-        def forward(values: Arrays) -> Arrays:
-            x = values[0] if len(values) == 1 else values
-            return arrays.leaves(model.predict(x, batch_size=len(values[0])))
-
-    give_weights(framework, layer, case["weights"])
-    return forward
+    tensors = [keras.layers.Input(one.shape[1:], dtype=str(one.dtype)) for one in given]
+    before = [keras.layers.Dense(one.shape[-1], use_bias=False) if one.dtype.kind == "f" else None for one in given]
+    fed = [tensor if dense is None else dense(tensor) for dense, tensor in zip(before, tensors)]
+    model = keras.models.Model(tensors, forward.of(fed))
+    eagerly = {"run_eagerly": True} if framework.supports_run_eagerly else {}
+    model.compile(loss="mse", optimizer=keras.optimizers.SGD(1.0), **eagerly)
+    initial = framework.all_weights(model)
+    for dense in before:
+        for number, weight in enumerate(model.weights):
+            if dense is not None and any(weight is one for one in dense.weights):
+                initial[number] = np.eye(len(initial[number]), dtype="float32")
+    targets = [np.full(one.shape, 0.3, "float32") for one in outputs]
+    x, y = (one[0] if len(one) == 1 else one for one in (given, targets))
+    found = []
+    for _ in range(2):
+        framework.set_values(model.weights, initial)
+        start = [value for _, values in framework.weights(model) for value in values]
+        model.train_on_batch(x, y)
+        end = [value for _, values in framework.weights(model) for value in values]
+        found.append([one - other for one, other in zip(start, end)])
+    return [] if max(distance(*pair) for pair in zip(*found)) > RANDOM else found[0]
 
 
 def give_weights(framework: "KerasModels", layer: Any, between: Sequence[float]) -> None:
