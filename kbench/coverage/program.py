@@ -38,14 +38,21 @@ def of_case(result: CaseResult, keras_backend: str) -> str:
 def _call(case: ProbeCase, module: str, name: str, names: list[str]) -> list[str]:
     made = f"keras.{module}.{name}({_settings(case.settings)})"
     if module == "layers":
-        given = [f"keras.layers.Masking()({one})" for one in names] if case.masked else names
+        given = [f"inputs[{number}]" for number in range(len(names))]
+        given = [f"keras.layers.Masking()({one})" for one in given] if case.masked else given
         joined = ", ".join(given)
-        call = f"layer({joined})" if case.apart or len(given) == 1 else f"layer([{joined}])"
+        batch = names[0] if len(names) == 1 else f"[{', '.join(names)}]"
         low, high = case.weights
         weights = (
             f"np.random.RandomState(n).uniform({low}, {high}, w.shape) for n, w in enumerate(layer.get_weights())"
         )
-        return [f"layer = {made}", call, f"layer.set_weights([{weights}])", f"print({call})"]
+        return [
+            f"layer = {made}",
+            f"inputs = [keras.layers.Input(x.shape[1:], dtype=x.dtype.name) for x in [{', '.join(names)}]]",
+            f"outputs = layer({joined if case.apart or len(given) == 1 else f'[{joined}]'})",
+            f"layer.set_weights([{weights}])",
+            f"print(keras.models.Model(inputs, outputs).predict({batch}))",
+        ]
     if module == "optimizers":
         return [
             "model = keras.Sequential([keras.layers.Dense(2)])",

@@ -139,6 +139,9 @@ def _compare(case: ProbeCase, told: Mapping[str, _Backend]) -> dict[str, CaseRes
             found[name] = CaseResult(case, name, ABSENT if case.name not in one.public else NOT_RUN)
         elif name not in numbers:
             refused = took[name].refused
+            if inputs not in refused and name in well:  # it took what came before
+                found[name] = CaseResult(case, name, WORKS, "with other inputs", inputs=str(well[name].inputs))
+                continue
             why = refused.get(inputs) or next(iter(refused.values()), "")
             found[name] = CaseResult(case, name, RAISES, why, inputs=inputs)
         elif name == against or len(numbers) == 1:
@@ -163,7 +166,7 @@ def _with_gradients(found: dict[str, CaseResult], told: Mapping[str, Case]) -> d
         if one.untrained and any(np.abs(values).max(initial=0.0) > NO_GRADIENT for values in numbers[against]):
             found[name] = replace(found[name], state=RAISES, sentence=f"in training: {one.untrained}")
         elif name in trained and (size := _apart(trained, numbers, name, against)) > OF_GRADIENTS:
-            how = "other gradients" if math.isfinite(size) else "gradients of other shapes"
+            how = "a step changes its weights otherwise" if math.isfinite(size) else "weights of other shapes"
             found[name] = replace(found[name], state=DIFFERS, sentence=how, deviation=size, against=against)
     return found
 
