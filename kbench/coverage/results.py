@@ -182,7 +182,7 @@ def _apart(
         return math.inf
     finite = np.isfinite(own)
     largest = max(SMALL_GRADIENT, float(np.abs(others[finite]).max(initial=0.0)))
-    return float(np.abs(own - others)[finite].max(initial=0.0)) / largest
+    return float(np.abs(own[finite] - others[finite]).max(initial=0.0)) / largest
 
 
 def _median(sizes: Iterable[float]) -> float:
@@ -242,7 +242,7 @@ def _difference(
             return "infinite in other places", math.inf
         if finite.any():
             largest = max(1.0, float(np.abs(theirs[finite]).max()))
-            size = max(size, float(np.abs(mine - theirs)[finite].max()) / largest)
+            size = max(size, float(np.abs(mine[finite] - theirs[finite]).max()) / largest)
     return "", size
 
 
