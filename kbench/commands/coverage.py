@@ -15,6 +15,7 @@ from kbench.errors import Interrupted, UserError
 from kbench.machine import devices
 from kbench.planning.plan import is_acceptable
 from kbench.planning.request import ChosenPython, Request
+from kbench.report import coverage_page
 from kbench.screen import terminal
 from kbench.screen.listener import Screen
 from kbench.selection import names
@@ -64,14 +65,15 @@ def main(options: argparse.Namespace) -> int:
 
 
 def finish(read: RunResults) -> list[NameResult]:
-    """Print the short answer and write coverage.csv and coverage.json; returns a row for each name and backend."""
+    """Print the short answer, write coverage.csv, .json and .html; returns a row for each name and backend."""
     rows, of_keras = results.names(read), _keras_backends()
     terminal.print_text("\n" + (tables.text(rows, of_keras, terminal.width()) if rows else _nothing(read)))
     store.make_folder(read.folder)
     content = {"schema": 1, "cases": tables.records(rows, of_keras)}
     replace_file(read.folder / "coverage.csv", tables.csv(rows, of_keras), durable=False)
     replace_file(read.folder / "coverage.json", as_json(content) + "\n", durable=False)
-    terminal.print_folder(read.folder, "All cases, with a program for each that is not right", "coverage.csv")
+    replace_file(read.folder / "coverage.html", coverage_page.page(read.name, rows, of_keras), durable=False)
+    terminal.print_folder(read.folder, "All cases, with a program for each that is not right", "coverage.html")
     return rows
 
 

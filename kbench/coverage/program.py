@@ -14,6 +14,12 @@ _DRAWN = {
     "booleans": "np.random.RandomState({}).uniform(-1, 1, {}) > 0",
     "probabilities": "np.random.RandomState({}).uniform(0.1, 1, {}).astype('float32')",
 }
+_PREDICTION = ("print(model.predict({0}))",)
+_STEP = (
+    'model.compile(loss="mse", optimizer=keras.optimizers.SGD(1.0))',
+    "model.train_on_batch({0}, 0.3 * np.ones_like(model.predict({0})))",
+    "print(layer.get_weights())",
+)
 
 
 def of_case(result: CaseResult, keras_backend: str) -> str:
@@ -32,10 +38,10 @@ def of_case(result: CaseResult, keras_backend: str) -> str:
             lines.append(f"x{number}[:, -2:] = 0")
         if kind == "probabilities":
             lines.append(f"x{number} /= x{number}.sum(-1, keepdims=True)")
-    return "\n".join([*lines, *_call(case, module, name, names)]) + "\n"
+    return "\n".join([*lines, *_call(case, module, name, names, result.trained)]) + "\n"
 
 
-def _call(case: ProbeCase, module: str, name: str, names: list[str]) -> list[str]:
+def _call(case: ProbeCase, module: str, name: str, names: list[str], trained: bool) -> list[str]:
     made = f"keras.{module}.{name}({_settings(case.settings)})"
     if module == "layers":
         given = [f"inputs[{number}]" for number in range(len(names))]
@@ -51,7 +57,8 @@ def _call(case: ProbeCase, module: str, name: str, names: list[str]) -> list[str
             f"inputs = [keras.layers.Input(x.shape[1:], dtype=x.dtype.name) for x in [{', '.join(names)}]]",
             f"outputs = layer({joined if case.apart or len(given) == 1 else f'[{joined}]'})",
             f"layer.set_weights([{weights}])",
-            f"print(keras.models.Model(inputs, outputs).predict({batch}))",
+            "model = keras.models.Model(inputs, outputs)",
+            *(line.format(batch) for line in (_STEP if trained else _PREDICTION)),
         ]
     if module == "optimizers":
         return [

@@ -164,10 +164,12 @@ def _with_gradients(found: dict[str, CaseResult], told: Mapping[str, Case]) -> d
         if not trained or found[name].state != SAME:
             continue
         if one.untrained and any(np.abs(values).max(initial=0.0) > NO_GRADIENT for values in numbers[against]):
-            found[name] = replace(found[name], state=RAISES, sentence=f"in training: {one.untrained}")
+            found[name] = replace(found[name], state=RAISES, sentence=f"in training: {one.untrained}", trained=True)
         elif name in trained and (size := _apart(trained, numbers, name, against)) > OF_GRADIENTS:
             how = "a step changes its weights otherwise" if math.isfinite(size) else "weights of other shapes"
-            found[name] = replace(found[name], state=DIFFERS, sentence=how, deviation=size, against=against)
+            found[name] = replace(
+                found[name], state=DIFFERS, sentence=how, deviation=size, against=against, trained=True
+            )
     return found
 
 

@@ -20,6 +20,7 @@ NOT_RUN = "not run"  # its backend is not available, or was interrupted
 # The worst first: a name is what the worst of its cases is.
 STATES = (CRASHES, HANGS, DIFFERS, RAISES, SAME, WORKS, UNTRIED, ABSENT, NOT_RUN)
 GOOD = (SAME, WORKS)
+BAD = (CRASHES, HANGS, DIFFERS, RAISES)
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class CaseResult:
     deviation: float | None = None  # from the reference, of the largest number where that is above 1
     against: str = ""  # the backend that it was compared with
     inputs: str = ""  # that it took
+    trained: bool = False  # whether that is about a training step
 
 
 @dataclass(frozen=True)

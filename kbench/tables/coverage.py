@@ -10,6 +10,7 @@ from typing import Any
 from kbench.coverage.program import in_words, of_case
 from kbench.coverage.values import (
     ABSENT,
+    BAD,
     CRASHES,
     DIFFERS,
     GOOD,
@@ -65,16 +66,15 @@ def counts(rows: Sequence[NameResult]) -> Grid:
 
 def worst(rows: Sequence[NameResult]) -> list[CaseResult]:
     """Of each name and backend that is not right the worst: first what ends a process, then what differs most."""
-    order = (CRASHES, HANGS, DIFFERS, RAISES)
-    found = [one for row in rows if row.state in order and (one := row.worst)]
-    return sorted(found, key=lambda one: (order.index(one.state), -(one.deviation or 0.0), one.case.name))
+    found = [one for row in rows if row.state in BAD and (one := row.worst)]
+    return sorted(found, key=lambda one: (BAD.index(one.state), -(one.deviation or 0.0), one.case.name))
 
 
 def text(rows: Sequence[NameResult], keras_backends: Mapping[str, str], width: int = 100) -> str:
     """The short answer for the screen."""
     found = worst(rows)
     parts = [textwrap.fill(plain(headline(rows)), width)]
-    lines = [textwrap.fill(f"- {_sentence(one)}", width, subsequent_indent="  ") for one in found[:LISTED]]
+    lines = [textwrap.fill(f"- {sentence(one)}", width, subsequent_indent="  ") for one in found[:LISTED]]
     if lines:
         more = f" ({LISTED} of {len(found)}; all in coverage.csv)" if len(found) > LISTED else ""
         parts.append("\n".join([f"The worst{more}:", *lines]))
@@ -84,7 +84,8 @@ def text(rows: Sequence[NameResult], keras_backends: Mapping[str, str], width: i
     return "\n\n".join(parts)
 
 
-def _sentence(one: CaseResult) -> str:
+def sentence(one: CaseResult) -> str:
+    """What came of a case, in one line."""
     return plain(f"{one.backend}: {in_words(one.case)} {one.state}{_how(one)}")
 
 
@@ -101,7 +102,7 @@ def records(rows: Sequence[NameResult], keras_backends: Mapping[str, str]) -> li
     for row in rows:
         base = {"name": row.name, "backend": row.backend}
         for one in row.cases:
-            bad = one.state in (DIFFERS, RAISES, CRASHES, HANGS)
+            bad = one.state in BAD
             program = of_case(one, keras_backends.get(one.backend, "")) if bad else ""
             found.append({
                 **base, "settings": in_words(one.case), "inputs": one.inputs, "state": one.state,

@@ -70,6 +70,10 @@ def test_a_name_that_computes_something_else_differs_with_a_program_that_shows_i
         "keras9/second": ["same", "differs"],
         "keras9/third": ["same", "same"],
     }
+    page = (three.runs()[0] / "coverage.html").read_text()
+    assert page.count("<details>") == 1 and "print(keras.losses.mean_squared_error(y_true=x0, y_pred=x1))" in page
+    assert '<th scope="row">losses.hinge</th><td class="same">same</td>' in page
+    assert "http" not in page.replace("http-equiv", "")
     assert tried(three, "--fail-on", "crashes").status == 0
 
 

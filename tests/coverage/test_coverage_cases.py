@@ -83,3 +83,6 @@ def test_each_case_has_a_program_and_inputs(case: cases.ProbeCase) -> None:
         program = of_case(CaseResult(case, "keras9/fake", DIFFERS, inputs=inputs), "fake")
         compile(program, "program.py", "exec")
         assert f"keras.{case.name}(" in program
+        trained = of_case(CaseResult(case, "keras9/fake", DIFFERS, inputs=inputs, trained=True), "fake")
+        compile(trained, "program.py", "exec")
+        assert ("train_on_batch" in trained) == case.name.startswith(("layers.", "optimizers."))
