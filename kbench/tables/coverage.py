@@ -18,6 +18,7 @@ from kbench.coverage.values import (
     NOT_RUN,
     RAISES,
     UNTRIED,
+    WORKS,
     CaseResult,
     NameResult,
 )
@@ -44,10 +45,11 @@ def by_backend(rows: Sequence[NameResult]) -> dict[str, list[NameResult]]:
 
 def _of_backend(backend: str, rows: Sequence[NameResult]) -> str:
     counted = Counter(row.state for row in rows)
-    if counted[NOT_RUN] == len(rows):
-        return f"{backend} was not run."
     tried = sum(number for state, number in counted.items() if state not in (UNTRIED, NOT_RUN))
-    others = [f"{counted[state]} {state}" for state in (DIFFERS, RAISES, CRASHES, HANGS, ABSENT) if counted[state]]
+    if not tried and counted[NOT_RUN]:
+        return f"{backend} was not run."
+    others = [f"{counted[WORKS]} compared with nothing"] if counted[WORKS] else []
+    others += [f"{counted[state]} {state}" for state in (DIFFERS, RAISES, CRASHES, HANGS, ABSENT) if counted[state]]
     return f"{backend}: {sum(counted[one] for one in GOOD)} of {tried} names work{_and(others)}."
 
 

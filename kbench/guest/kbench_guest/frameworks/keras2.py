@@ -95,6 +95,10 @@ class Keras2(keras_models.KerasModels):
     def end_trial(self, model: Any) -> None:
         """Called when another model with its weights has trained for the last time."""
 
+    def forget_all(self) -> None:
+        if hasattr(K, "clear_session"):  # that is, on TensorFlow
+            K.clear_session()
+
     def constant(self, value: Any) -> Any:
         return K.variable(value, dtype=str(value.dtype))
 

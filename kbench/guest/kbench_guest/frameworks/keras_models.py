@@ -45,8 +45,7 @@ class KerasModels(Framework):
         return self.values([tensor])[0]
 
     def forget_all(self) -> None:
-        """Drop the models so far: in a graph that all share, one that cannot be run would stop the others, too."""
-        getattr(keras.backend, "clear_session", list)()
+        """Drop the models so far, if they share a graph: one that cannot be run would stop the others, too."""
 
     def is_recurrent(self, model: Any) -> bool:
         kinds = tuple(getattr(keras.layers, name) for name in recurrent.LAYERS if hasattr(keras.layers, name))
