@@ -31,6 +31,7 @@ from kbench.coverage.values import (
     NameResult,
     ProbeCase,
 )
+from kbench.errors import UserError
 from kbench.reported import Case, Output
 from kbench.store.reading import RunRecord, RunResults
 from kbench.values import INTERRUPTED, OK, Measured
@@ -38,6 +39,7 @@ from kbench.values import INTERRUPTED, OK, Measured
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+KEPT = 256  # numbers of an output, as kbench_guest.drivers.probes keeps them
 TOLERANCE = 1e-4  # as that of outputs in `parity`: of each number, or of the largest one where that is above 1
 ROUNDING = 4.0  # rounding explains so many times what the outputs move with inputs moved by their last place
 OF_GRADIENTS = 1e-3  # of the largest gradient of the case
@@ -69,21 +71,28 @@ def generation(backend: str) -> str:
     return backend.partition("/")[0]
 
 
-def cases_of(run: RunResults) -> dict[str, list[ProbeCase]]:
-    """The cases of each generation of Keras."""
-    kept = run.plan.get("cases")
-    return msgspec.convert(kept if isinstance(kept, dict) else {}, dict[str, list[ProbeCase]])
+class _Plan(msgspec.Struct):
+    """What the plan of a coverage run keeps; a run that was stopped while names were listed has nothing of it."""
+
+    cases: dict[str, list[ProbeCase]] = {}  # by the generation of Keras
+    untried: dict[str, list[str]] = {}  # names without a case, by the same
+    shown: list[str] | None = None  # the backends that the user asked for
 
 
 def names(run: RunResults) -> list[NameResult]:
-    """Each public name on each backend that the user asked for, in the order of names and backends."""
-    cases, told = cases_of(run), _told(run.measured)
-    shown = [name for name in told if name in run.plan.get("shown", list(told))]
-    untried = run.plan.get("untried", {})
+    """Each public name on each backend that the user asked for, in the order of names and backends. Raises UserError
+    if the run's plan is damaged.
+    """
+    try:
+        plan = msgspec.convert(run.plan, _Plan)
+    except msgspec.ValidationError as error:
+        raise UserError(f"{run.folder} is damaged: its cases cannot be read ({error}).") from None
+    told = _told(run.measured)
+    shown = [name for name in told if plan.shown is None or name in plan.shown]
     found = []
-    for of_keras, its_cases in cases.items():
+    for of_keras, its_cases in plan.cases.items():
         here = {name: one for name, one in told.items() if generation(name) == of_keras}
-        by_name: dict[str, list[ProbeCase]] = {name: [] for name in untried.get(of_keras, ())}
+        by_name: dict[str, list[ProbeCase]] = {name: [] for name in plan.untried.get(of_keras, ())}
         for case in its_cases:
             by_name.setdefault(case.name, []).append(case)
         for name, own in sorted(by_name.items()):
@@ -110,13 +119,25 @@ def _told(measured: Sequence[Measured]) -> dict[str, _Backend]:
         told = found.setdefault(one.cell.backend, _Backend())
         facts, outcome = one.facts, one.outcome
         told.public |= {*facts.public}
-        told.cases |= facts.cases
+        told.cases |= {number: case for number, case in facts.cases.items() if _is_whole(case)}
         if not told.public and outcome.status != OK:
             told.reason = outcome.reason
         if facts.begun is not None and facts.begun not in facts.cases and outcome.status != INTERRUPTED:
             hangs = outcome.exit_code == -signal.SIGALRM
             told.ended[facts.begun] = (HANGS, "not done in its time") if hangs else (CRASHES, outcome.reason)
     return found
+
+
+def _is_whole(case: Case) -> bool:
+    """Whether its outputs have as many numbers as their shapes say."""
+    for one in (*case.outputs, *(case.gradients or ())):
+        try:
+            count = len(base64.b64decode(one.numbers)) // 4 // (2 if one.kind == "c" else 1)
+        except ValueError:
+            return False
+        if min(one.shape, default=1) < 0 or count != min(math.prod(one.shape), KEPT):
+            return False
+    return True
 
 
 def _compare(case: ProbeCase, told: Mapping[str, _Backend]) -> dict[str, CaseResult] | None:

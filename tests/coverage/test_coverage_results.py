@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from kbench.coverage import results
 from kbench.coverage.values import KIND, ProbeCase
+from kbench.errors import UserError
 from kbench.reported import Case, Facts, Output, Public
 from kbench.store.reading import RunResults
 from kbench.values import OK, Cell, Measured, Outcome
@@ -35,6 +37,11 @@ def refused(why: str) -> Case:
     return Case(0, 0.1, {"image": why})
 
 
+def run_of(plan: Mapping[str, Any], measured: tuple[Measured, ...]) -> RunResults:
+    about: dict[str, Any] = {"name": "", "created": "", "request": {}, "provenance": {}, "cells": ()}
+    return RunResults(folder=Path("mine"), plan=plan, measured=measured, **about)
+
+
 def states(told: Mapping[str, Case], name: str = NAME, **case: Any) -> dict[str, tuple[str, str]]:
     """Backend -> state and sentence of its only case."""
     probe = ProbeCase(0, name, {}, ("image",), **case)
@@ -48,9 +55,7 @@ def states(told: Mapping[str, Case], name: str = NAME, **case: Any) -> dict[str,
         for backend, of in told.items()
     )
     plan = {"kind": KIND, "cases": {"keras9": [asdict(probe)]}, "shown": list(told)}
-    run = RunResults(
-        folder=Path(), name="", created="", request={}, plan=plan, provenance={}, cells=(), measured=measured
-    )
+    run = run_of(plan, measured)
     found = {}
     for row in results.names(run):
         assert (row.worst is None) == (not row.cases)
@@ -123,3 +128,13 @@ def test_where_nothing_can_be_learnt_a_backend_may_refuse_to_train() -> None:
     nothing = gave(RIGHT, gradients=0 * RIGHT)
     told = {"keras9/a": nothing, "keras9/b": gave(RIGHT, untrained="no gradient")}
     assert {state for state, _ in states(told).values()} == {"same"}
+
+
+def test_a_damaged_output_is_no_result_and_a_damaged_plan_is_a_sentence() -> None:
+    for damaged in (Output((3,), "f", "?"), Output((3,), "f", ""), Output((-1,), "f", "")):
+        told = {"keras9/a": gave(RIGHT), "keras9/b": Case(0, 0.1, {}, "image", (damaged,))}
+        assert states(told) == {"keras9/a": ("works", ""), "keras9/b": ("not run", "")}
+    for plan in ({"cases": 1}, {"cases": {"keras9": [{"id": "x"}]}}, {"shown": [1]}):
+        run = run_of(plan, ())
+        with pytest.raises(UserError, match="mine is damaged"):
+            results.names(run)
