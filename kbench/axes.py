@@ -108,8 +108,8 @@ AXES: tuple[Axis, ...] = (
         "device", "device", always_named=True,
         asked=Asked(
             "--device", "auto (default: the first GPU, or else the CPU), cpu, gpu, gpu:N, or several: cpu,gpu",
-            commands=("run", "script"), single=("parity", "setup", "doctor"), group=WHAT, metavar="DEVICE",
-            default="auto",
+            commands=("run", "script"), single=("parity", "coverage", "setup", "doctor"), group=WHAT,
+            metavar="DEVICE", default="auto",
         ),
     ),
     Axis(
@@ -141,7 +141,7 @@ AXES: tuple[Axis, ...] = (
         asked=Asked(
             "--threads", "CPU threads of each process, if the framework supports it (default: one per available "
             "core)", "several: a row for each, such as 1,2",
-            takes=Numbers(1, 4096), commands=("run", "script"), single=("bisect", "parity"),
+            takes=Numbers(1, 4096), commands=("run", "script"), single=("bisect", "coverage", "parity"),
         ),
     ),
     Axis("run", "run", of_collection=True),

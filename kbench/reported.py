@@ -98,6 +98,41 @@ class Received(Event, frozen=True, tag="received"):
     outputs_off: float | None = None  # from those of the first pass, in the largest number
 
 
+class Public(Event, frozen=True, tag="public"):
+    """A public name of the Keras that is installed."""
+
+    name: str  # "layers.Dense"
+    parameters: tuple[tuple[str, int, Any], ...]  # name, whether it has to be given, default
+    called: tuple[str, ...] | None = None  # of a layer: what its call has to be given
+
+
+class Begun(Event, frozen=True, tag="begun"):
+    """A case of a public name has begun."""
+
+    case: int
+
+
+class Output(msgspec.Struct, frozen=True):
+    """An output of a case."""
+
+    shape: Shape
+    kind: str  # of its numbers, as numpy names it
+    numbers: str  # the first of them: float32, in base64
+
+
+class Case(Event, frozen=True, tag="case"):
+    """What came of a case: see kbench_guest/drivers/probes.py."""
+
+    case: int
+    seconds: Seconds
+    refused: dict[str, str]  # the inputs that it did not take, and why
+    inputs: str | None = None  # those that it took
+    outputs: tuple[Output, ...] = ()
+    gradients: tuple[Output, ...] | None = None  # of inputs and weights, of a layer; empty if they are random
+    untrained: str | None = None  # why there are none
+    moved: float | None = None  # how far its outputs move with inputs moved by one unit in the last place
+
+
 class Library(msgspec.Struct, frozen=True):
     """A library of linear algebra or threads that the process had loaded."""
 
@@ -340,6 +375,10 @@ class Facts(msgspec.Struct, frozen=True, dict=True):  # which keeps what is aske
     parity: dict[str, Parity] = {}  # by the name of the stage
     inside: Inside | None = None
     traced: Traced | None = None
+    # Of Keras's public names.
+    public: dict[str, Public] = {}
+    cases: dict[int, Case] = {}
+    begun: int | None = None  # the last case that was
     # A program: by its lines.
     program: Program | None = None
     sites: dict[str, Site] = {}

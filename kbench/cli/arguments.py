@@ -120,6 +120,15 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
             "--format", "--export", "--results",
         ),
     ),
+    "coverage": (
+        "Try every public name of Keras on each backend: layers, losses, metrics, optimizers, ops and others, with "
+        "the settings that change what they compute; and tell which differ, raise, crash or hang.",
+        (
+            "--backends", _WHAT, "--python", "--channel", "--only", "--quick", "--fail-on", "--seed", _MORE,
+            *_OF_CELLS,
+            "--name", "--dry-run", "--results",
+        ),
+    ),
     "doctor": (
         "Check this machine: Pythons, compilers, GPU, disk, environments, data. Changes nothing.",
         ("--data-dir", _WHAT, "--python"),

@@ -26,12 +26,14 @@ from kbench.cli.option_types import (
 )
 from kbench.cli.script_options import SCRIPT
 from kbench.comparison.values import ALLOWABLE
+from kbench.coverage.values import ABSENT, CRASHES, DIFFERS, HANGS, RAISES
 from kbench.paths import with_home
 from kbench.planning.request import BUDGET, LAST_SEED, Request
 from kbench.values import FAILED, PRECISION, TIMEOUT, UNAVAILABLE, UNSUPPORTED
 
 KINDS = ("environments", "data", "compiled", "all")  # what `clean` can remove
 EXPORTS = ("parquet", "json", "tensorboard", "mlflow")
+FAILING = (DIFFERS, RAISES, CRASHES, HANGS, ABSENT)  # what `coverage --fail-on` takes
 RETRIED = (FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED)  # what `resume --retry` can measure again
 
 # What several options have in common.
@@ -162,6 +164,19 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "choices": ("right", "default"),
         "help": "recurrent layers: right, in the form that computes the model correctly (default), or default, as "
         "the backend ships them (always for a script)",
+    },
+    # Of `coverage`.
+    "--only": {
+        "default": "",
+        "metavar": "PATTERNS",
+        "help": "try only the public names like these, such as 'layers.Conv*,optimizers.*' (default: all)",
+    },
+    "--quick": {**_FLAG, "help": "try each name once, with what it has to be given"},
+    "--fail-on": {
+        "type": list_of(FAILING),
+        "default": (),
+        "metavar": "LIST",
+        "help": f"exit status 1 if a name is one of {', '.join(FAILING)}",
     },
     # An example of the user's.
     "new_file": {"metavar": "NAME", "help": "name of the example; writes NAME.py"},

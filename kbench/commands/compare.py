@@ -17,6 +17,7 @@ from kbench.comparison import configuration, pairing, published
 from kbench.comparison.configuration import Difference
 from kbench.comparison.pairing import ComparedRun
 from kbench.comparison.values import About, Pair
+from kbench.coverage.results import is_coverage
 from kbench.errors import UserError
 from kbench.machine.provenance import describe
 from kbench.parity import reading
@@ -141,8 +142,8 @@ def _other_profile(runs: list[str], found: list[Pair]) -> str:
 def _side(letter: str, text: str, parent: Path) -> ComparedRun:
     folder, wanted = _located(text, parent)
     record = store.read_record(folder)
-    if reading.is_parity(record):
-        raise UserError(f"{text} is a parity run, which times nothing: compare runs of `run`.")
+    if reading.is_parity(record) or is_coverage(record):
+        raise UserError(f"{text} is a {record.plan['kind']} run, which times nothing: compare runs of `run`.")
     names = list(dict.fromkeys(cell.backend for cell in record.cells))
     backend = selection.select_baseline(wanted, names, text.removesuffix(wanted)) if wanted else ""
     measured = call_sites.by_line(store.measured_of(record).measured)

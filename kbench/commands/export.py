@@ -6,6 +6,7 @@ import argparse
 
 from kbench import exports, store
 from kbench.analysis.rows import Analysis
+from kbench.coverage.results import is_coverage
 from kbench.errors import UserError
 from kbench.parity import reading
 
@@ -16,6 +17,8 @@ def main(options: argparse.Namespace) -> int:
     read = Analysis(store.read(run))
     if reading.is_parity(read.run):
         raise UserError(f"{options.run} is a parity run, which has no epochs: its parity.csv holds all of it.")
+    if is_coverage(read.run):
+        raise UserError(f"{options.run} is a coverage run, which has no epochs: its coverage.json holds all of it.")
     refused = []
     for target in dict.fromkeys(options.to):
         try:

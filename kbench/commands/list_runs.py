@@ -7,6 +7,8 @@ from pathlib import Path
 
 from kbench import store
 from kbench.analysis.rows import summarised
+from kbench.coverage.results import is_coverage
+from kbench.coverage.results import names as coverage_of
 from kbench.errors import UserError
 from kbench.machine.provenance import kind
 from kbench.parity import reading
@@ -43,6 +45,9 @@ def _row(run: Path, name: str, whole: bool) -> list[str]:
     if reading.is_parity(record):
         counted = Counter(row.verdict for row in reading.rows(store.read(run)))
         came = f"parity: {runs.of_parity(counted)}"
+    elif is_coverage(record):
+        counted = Counter(one.state for one in coverage_of(store.read(run)))
+        came = f"coverage: {', '.join(f'{number} {state}' for state, number in counted.most_common())}"
     else:
         came = runs.verdicts(summarised(store.measured_of(record)))
     when = record.created[:16].replace("T", " " if whole else "\xa0")  # which no line is broken at

@@ -11,7 +11,9 @@ from kbench import store
 from kbench.causes.explained import Explained
 from kbench.cluster import session
 from kbench.commands import choices
+from kbench.commands.coverage import finish as finish_coverage
 from kbench.commands.parity import finish_parity
+from kbench.coverage.results import is_coverage
 from kbench.errors import Refused, UserError
 from kbench.parity import reading
 from kbench.screen import output
@@ -45,6 +47,9 @@ def main(options: argparse.Namespace) -> int:
     from kbench.outputs import one_run  # not above: matplotlib takes half a second to load
 
     measured = store.read(run)
+    if is_coverage(measured):
+        finish_coverage(measured)
+        return 0
     if reading.is_parity(measured):
         if options.plot_style is not None or options.plot_size is not None:
             raise UserError(f"{run} is of `parity`, which has no plots: leave --plot-style and --plot-size out.")
@@ -64,10 +69,10 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _timed(run: Path) -> RunResults:
-    """The run, for a page of several. Raises UserError if it is of `parity`."""
+    """The run, for a page of several. Raises UserError if it is of `parity` or `coverage`."""
     read = store.read(run)
-    if reading.is_parity(read):
-        raise UserError(f"{run} is of `parity`, which has a page of its own: leave it out.")
+    if reading.is_parity(read) or is_coverage(read):
+        raise UserError(f"{run} is of `{read.plan['kind']}`, which times nothing: leave it out.")
     return read
 
 

@@ -62,7 +62,7 @@ def of_example(
     varied = (*of_work, *([DATA] if len(sources) > 1 else []), *(name for name, of in given.items() if len(of) > 1))
     sizes = [dict(zip(given, point, strict=True)) for point in product(*given.values())]
     for values, source, device, backend in product(sizes, sources or ("",), devices, backends):
-        of_backend, verdict = _of_backend(backend, example.task, request, device)
+        of_backend, verdict = fields_of_backend(backend, example.task, request, device)
         of_twin, unwritten = _of_twin(example, backend, request, backends)
         for layout in _layouts(example, backend, request.on(LAYOUT), device):
             other = backend.kind == NATIVE and example.input == "image" and layout != _native(backend, device)
@@ -180,7 +180,7 @@ def _of_file(example: Example) -> dict[str, Any]:
     return {"example_sha256": example.sha256, "input": example.input, "parameters": example.parameters}
 
 
-def _of_backend(
+def fields_of_backend(
     backend: Backend, task: str, request: Request, device: Device
 ) -> tuple[dict[str, Any], Outcome | None]:
     """The fields of a task that come from its backend, and the outcome if it cannot run."""

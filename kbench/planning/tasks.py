@@ -56,6 +56,7 @@ class CellTask(Cell):
     augment: bool = False
     parity: Mapping[str, tuple[int, ...]] | None = None  # what to compute in a parity run
     inside: Mapping[str, tuple[str, ...]] | None = None  # {"what": ...}: what is looked into, and nothing is measured
+    probes: Mapping[str, Any] | None = None  # the cases of public names of Keras, in a coverage run
     data_sha256: str = ""  # known once the arrays are prepared
     published_weights: str = ""  # the file's name, if there is one
     guest_sha256: str = ""  # of kbench's own code that runs in the backend's Python

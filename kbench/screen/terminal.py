@@ -63,7 +63,7 @@ def print_plan(plan: Plan, missing: Sequence[str], instead: str = "", file: Text
     lines.append(f"  device     {', '.join(of_devices)}")
     if (most := max(request.numbers_on(axes.THREADS))) > max(cores()):
         lines.append(f"  threads    {most} are more than the cores here, {max(cores())}")
-    if any(backend.tuned for backend in plan.backends):
+    if any(backend.tuned for backend in plan.backends) and any(task.probes is None for task in plan.tasks):
         lines.append("  settings   tuned for speed; --settings default,tuned measures both")
     noted: dict[str, list[str]] = {}
     for backend, build in plan.environments():

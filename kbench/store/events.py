@@ -16,12 +16,15 @@ import msgspec
 
 from kbench.epochs import Count, Epoch, Seconds, Turn
 from kbench.reported import (
+    Begun,
+    Case,
     Event,
     Facts,
     Fit,
     Inside,
     Parity,
     Program,
+    Public,
     Received,
     Returned,
     Site,
@@ -163,6 +166,7 @@ _FACTS: dict[type, Callable[[Any], dict[str, Any]]] = {
     MemoryEvent: _memory,
     Inside: lambda event: {"inside": event},
     Traced: lambda event: {"traced": event},
+    Begun: lambda event: {"begun": event.case},
     Program: lambda event: {"program": event},
     Error: lambda event: {
         "error": event.message,
@@ -185,6 +189,8 @@ class _Parts:
     fits: dict[str, list[Fit]] = field(default_factory=dict)
     returned: dict[str, Returned] = field(default_factory=dict)
     parity: dict[str, Parity] = field(default_factory=dict)
+    public: dict[str, Public] = field(default_factory=dict)
+    cases: dict[int, Case] = field(default_factory=dict)
     received: dict[int, Received] = field(default_factory=dict)
     damaged: int = 0  # lines
 
@@ -213,6 +219,8 @@ class _Parts:
             case Parity():
                 self.parity[event.stage] = event
                 return event.stage
+            case Public() | Case():
+                self._probed(event)
             case Site():
                 self.sites[event.site] = event
             case Fit() if event.site in self.fits or len(self.fits) < MOST_NAMES:
@@ -224,12 +232,20 @@ class _Parts:
                 self.returned[event.site] = msgspec.structs.replace(self.returned.get(event.site, event), **given)
         return ""
 
+    def _probed(self, event: Public | Case) -> None:
+        if isinstance(event, Public):
+            self.public[event.name] = event
+        else:
+            self.cases[event.case] = event
+
     def report(self, last: str) -> GuestReport:
         """All of it; last: the last event."""
         found = self.facts | {
             "sites": self.sites,
             "returned": self.returned,
             "parity": self.parity,
+            "public": self.public,
+            "cases": self.cases,
             "received": self.received,
             "fits": {site: tuple(calls) for site, calls in self.fits.items()},
             "notes": tuple(self.notes),

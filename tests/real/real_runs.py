@@ -152,6 +152,9 @@ class Kbench:
     def parity_of_script(self, backends: str, file: Path) -> Finished:
         return self._run("parity", "--backends", backends, "--script", str(file))
 
+    def coverage(self, backends: str, only: str) -> Finished:
+        return self._run("coverage", "--backends", backends, "--only", only, "--fail-on", "differs")
+
     def _with_compiled(
         self, environment: Environment, threads: int, example: str = "{example}", compiled: str = ""
     ) -> dict[str, str]:

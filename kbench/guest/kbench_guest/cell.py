@@ -27,7 +27,11 @@ def main(path: str) -> int:
     if spec["script"]:
         return script.ScriptRun(spec, events).run()
     try:
-        if spec["load"]:
+        if spec.get("probes"):
+            from kbench_guest.drivers import probes
+
+            probes.run(spec, events)
+        elif spec["load"]:
             from kbench_guest.drivers import own_data
 
             own_data.run(spec, events)

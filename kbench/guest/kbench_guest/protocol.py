@@ -86,6 +86,12 @@ EVENTS = {
     },
     "inside": {"site": "text", "parts": "list", "missing": "list", "turns": "list?"},
     "traced": {"steps": "integer", "file": "text", "operations": "list", "functions": "list", "missing": "list"},
+    "public": {"name": "text", "parameters": "list", "called": "list?"},
+    "begun": {"case": "integer"},
+    "case": {
+        "case": "integer", "seconds": "number", "inputs": "text?", "outputs": "list?", "moved": "number?",
+        "refused": "object", "gradients": "list?", "untrained": "text?",
+    },
     "libraries": {
         "libraries": "list", "framework_threads": "object", "numpy_blas": "text", "frameworks": "list",
     },

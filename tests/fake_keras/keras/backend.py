@@ -42,12 +42,16 @@ def dtype(weight):
     return str(weight.value.dtype) if hasattr(weight, "value") else floatx()
 
 
-def variable(value):
+def variable(value, dtype="float32"):
     from keras.layers import Weight
 
     made = Weight(())
-    made.value = np.float32(value)
+    made.value = np.asarray(value, dtype)
     return made
+
+
+def eval(value):
+    return value
 
 
 def batch_set_value(pairs):

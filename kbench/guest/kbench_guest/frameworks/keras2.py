@@ -95,6 +95,16 @@ class Keras2(keras_models.KerasModels):
     def end_trial(self, model: Any) -> None:
         """Called when another model with its weights has trained for the last time."""
 
+    def forget_all(self) -> None:
+        if hasattr(K, "clear_session"):  # that is, on TensorFlow
+            K.clear_session()
+
+    def constant(self, value: Any) -> Any:
+        return K.variable(value, dtype=str(value.dtype))
+
+    def evaluated(self, tensor: Any) -> np.ndarray:
+        return np.asarray(K.eval(tensor) if not isinstance(tensor, (int, float, np.ndarray)) else tensor)
+
     def build_by_calling(self, model: Any, inputs: Any) -> None:
         model._set_inputs(inputs)
 

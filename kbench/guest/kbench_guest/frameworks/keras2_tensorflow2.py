@@ -65,6 +65,9 @@ class TensorFlow2(keras3.TensorFlow2):
     def dtype_of(self, weight: Any) -> str:
         return str(self.module.as_dtype(weight.dtype).name)
 
+    def constant(self, value: np.ndarray) -> Any:
+        return self.module.constant(value)
+
     def values(self, weights: Sequence[Any]) -> List[Any]:
         return [np.array(weight.numpy()) for weight in weights]
 

@@ -213,6 +213,9 @@ class Keras3(keras_models.KerasModels):
         for weight, value in zip(weights, values):
             weight.assign(value)
 
+    def constant(self, value: np.ndarray) -> Any:
+        return keras.ops.convert_to_tensor(value)
+
     def values(self, weights: Sequence[Any]) -> List[Any]:
         return [np.array(keras.ops.convert_to_numpy(weight)) for weight in weights]
 

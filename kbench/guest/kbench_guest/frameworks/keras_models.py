@@ -34,6 +34,19 @@ class KerasModels(Framework):
     def versions(self) -> Tuple[str, str]:
         return keras.__version__, getattr(self.module, "__version__", "unknown")
 
+    def constant(self, value: np.ndarray) -> Any:
+        """An array as a tensor of the framework."""
+        return value
+
+    def evaluated(self, tensor: Any) -> np.ndarray:
+        """The numbers of a tensor, or of what a function gave instead of one."""
+        if isinstance(tensor, (bool, int, float, np.generic, np.ndarray)):
+            return np.asarray(tensor)
+        return self.values([tensor])[0]
+
+    def forget_all(self) -> None:
+        """Drop the models so far, if they share a graph: one that cannot be run would stop the others, too."""
+
     def is_recurrent(self, model: Any) -> bool:
         kinds = tuple(getattr(keras.layers, name) for name in recurrent.LAYERS if hasattr(keras.layers, name))
         return any(isinstance(one, kinds) for layer, _ in layers(model) for one in owners(layer))

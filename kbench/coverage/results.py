@@ -1,0 +1,283 @@
+"""What came of each public name on each backend of a coverage run: its cases are compared with the float64 reference,
+or with the backend that most others are near.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import signal
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from kbench.coverage.values import (
+    ABSENT,
+    CRASHES,
+    DIFFERS,
+    HANGS,
+    KIND,
+    NOT_RUN,
+    RAISES,
+    SAME,
+    STATES,
+    UNTRIED,
+    WORKS,
+    CaseResult,
+    NameResult,
+    ProbeCase,
+)
+from kbench.errors import UserError
+from kbench.reported import Case, Output
+from kbench.store.reading import RunRecord, RunResults
+from kbench.values import INTERRUPTED, OK, Measured
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+KEPT = 256  # numbers of an output, as kbench_guest.drivers.probes keeps them
+TOLERANCE = 1e-4  # as that of outputs in `parity`: of each number, or of the largest one where that is above 1
+ROUNDING = 4.0  # rounding explains so many times what the outputs move with inputs moved by their last place
+OF_GRADIENTS = 1e-3  # of the largest gradient of the case
+NO_GRADIENT = 1e-6  # a framework may refuse to train where nothing can be learnt
+SMALL_GRADIENT = 1e-2  # a smaller one is rounded in the weight that it changes
+OF_RANDOM = 0.1  # of the standard deviation: how far two means and deviations of 30,000 numbers may be apart
+UNSET = ("ops.empty", "ops.empty_like")  # whose numbers are whatever was in the memory
+# Unique but for signs and order.
+UP_TO_SIGNS = ("ops.svd", "ops.qr", "ops.eig", "ops.eigh")
+REFERENCE = "+policy=float64"  # at the end of the name of the backend that is the measure of the others
+
+
+@dataclass
+class _Backend:
+    """What the processes of a backend told."""
+
+    public: set[str] = field(default_factory=set)
+    cases: dict[int, Case] = field(default_factory=dict)
+    ended: dict[int, tuple[str, str]] = field(default_factory=dict)  # the cases that ended a process: state, sentence
+    reason: str = ""  # why it has not told its names
+
+
+def is_coverage(run: RunRecord) -> bool:
+    """Whether the run tries public names, and times nothing."""
+    return run.plan.get("kind") == KIND
+
+
+def generation(backend: str) -> str:
+    return backend.partition("/")[0]
+
+
+class _Plan(msgspec.Struct):
+    """What the plan of a coverage run keeps; a run that was stopped while names were listed has nothing of it."""
+
+    cases: dict[str, list[ProbeCase]] = {}  # by the generation of Keras
+    untried: dict[str, list[str]] = {}  # names without a case, by the same
+    shown: list[str] | None = None  # the backends that the user asked for
+
+
+def names(run: RunResults) -> list[NameResult]:
+    """Each public name on each backend that the user asked for, in the order of names and backends. Raises UserError
+    if the run's plan is damaged.
+    """
+    try:
+        plan = msgspec.convert(run.plan, _Plan)
+    except msgspec.ValidationError as error:
+        raise UserError(f"{run.folder} is damaged: its cases cannot be read ({error}).") from None
+    told = _told(run.measured)
+    shown = [name for name in told if plan.shown is None or name in plan.shown]
+    found = []
+    for of_keras, its_cases in plan.cases.items():
+        here = {name: one for name, one in told.items() if generation(name) == of_keras}
+        by_name: dict[str, list[ProbeCase]] = {name: [] for name in plan.untried.get(of_keras, ())}
+        for case in its_cases:
+            by_name.setdefault(case.name, []).append(case)
+        for name, own in sorted(by_name.items()):
+            compared = [row for case in own if (row := _compare(case, here))]
+            for backend in shown:
+                if backend in here:
+                    found.append(_of_name(name, backend, here[backend], [row[backend] for row in compared]))
+    return found
+
+
+def _of_name(name: str, backend: str, told: _Backend, rows: Sequence[CaseResult]) -> NameResult:
+    if told.reason:
+        return NameResult(name, backend, NOT_RUN)
+    if name not in told.public:
+        return NameResult(name, backend, ABSENT)
+    states = [row.state for row in rows]
+    worst = min(states, key=STATES.index, default=UNTRIED)
+    return NameResult(name, backend, worst, tuple(rows))
+
+
+def _told(measured: Sequence[Measured]) -> dict[str, _Backend]:
+    found: dict[str, _Backend] = {}
+    for one in measured:
+        told = found.setdefault(one.cell.backend, _Backend())
+        facts, outcome = one.facts, one.outcome
+        told.public |= {*facts.public}
+        told.cases |= {number: case for number, case in facts.cases.items() if _is_whole(case)}
+        if not told.public and outcome.status != OK:
+            told.reason = outcome.reason
+        if facts.begun is not None and facts.begun not in facts.cases and outcome.status != INTERRUPTED:
+            hangs = outcome.exit_code == -signal.SIGALRM
+            told.ended[facts.begun] = (HANGS, "not done in its time") if hangs else (CRASHES, outcome.reason)
+    return found
+
+
+def _is_whole(case: Case) -> bool:
+    """Whether its outputs have as many numbers as their shapes say."""
+    for one in (*case.outputs, *(case.gradients or ())):
+        try:
+            count = len(base64.b64decode(one.numbers)) // 4 // (2 if one.kind == "c" else 1)
+        except ValueError:
+            return False
+        if min(one.shape, default=1) < 0 or count != min(math.prod(one.shape), KEPT):
+            return False
+    return True
+
+
+def _compare(case: ProbeCase, told: Mapping[str, _Backend]) -> dict[str, CaseResult] | None:
+    """The case on each backend; None if no backend takes it, and none is ended by it."""
+    took = {name: one.cases[case.id] for name, one in told.items() if case.id in one.cases}
+    well = {name: one for name, one in took.items() if one.inputs is not None}
+    if not well and not any(case.id in one.ended for one in told.values()):
+        return None
+    usual = Counter(str(one.inputs) for one in well.values()).most_common(1)
+    inputs = usual[0][0] if usual else ""
+    numbers = {name: [_numbers(one) for one in of.outputs] for name, of in well.items() if of.inputs == inputs}
+    against = _standard(case, numbers, {name: well[name] for name in numbers})
+    allowed = max([TOLERANCE, *(ROUNDING * (well[name].moved or 0.0) for name in numbers)])
+    found = {}
+    for name, one in told.items():
+        if case.id in one.ended:
+            state, sentence = one.ended[case.id]
+            found[name] = CaseResult(case, name, state, sentence, inputs=inputs)
+        elif name not in took:
+            found[name] = CaseResult(case, name, ABSENT if case.name not in one.public else NOT_RUN)
+        elif name not in numbers:
+            refused = took[name].refused
+            if inputs not in refused and name in well:  # it took what came before
+                found[name] = CaseResult(case, name, WORKS, "with other inputs", inputs=str(well[name].inputs))
+                continue
+            why = refused.get(inputs) or next(iter(refused.values()), "")
+            found[name] = CaseResult(case, name, RAISES, why, inputs=inputs)
+        elif name == against or len(numbers) == 1:
+            found[name] = CaseResult(case, name, SAME if len(numbers) > 1 else WORKS, inputs=inputs)
+        else:
+            how, size = _difference(case, well[name].outputs, numbers[name], well[against].outputs, numbers[against])
+            state = DIFFERS if how or size > allowed else SAME
+            found[name] = CaseResult(case, name, state, how, size, against, inputs)
+    return _with_gradients(found, {name: well[name] for name in numbers})
+
+
+def _with_gradients(found: dict[str, CaseResult], told: Mapping[str, Case]) -> dict[str, CaseResult]:
+    """The results with what is wrong of gradients, where outputs are right."""
+    trained = {name: one.gradients for name, one in told.items() if one.gradients and found[name].state == SAME}
+    numbers = {name: [_numbers(one) for one in of] for name, of in trained.items()}
+    against = min(
+        trained, key=lambda name: _median(_apart(trained, numbers, name, other) for other in trained), default=""
+    )
+    for name, one in told.items():
+        if not trained or found[name].state != SAME:
+            continue
+        if one.untrained and any(np.abs(values).max(initial=0.0) > NO_GRADIENT for values in numbers[against]):
+            found[name] = replace(found[name], state=RAISES, sentence=f"in training: {one.untrained}", trained=True)
+        elif name in trained and (size := _apart(trained, numbers, name, against)) > OF_GRADIENTS:
+            how = "a step changes its weights otherwise" if math.isfinite(size) else "weights of other shapes"
+            found[name] = replace(
+                found[name], state=DIFFERS, sentence=how, deviation=size, against=against, trained=True
+            )
+    return found
+
+
+def _apart(
+    trained: Mapping[str, Sequence[Output]], numbers: Mapping[str, list[npt.NDArray[Any]]], name: str, other: str
+) -> float:
+    """How far two backends' gradients of a case are apart, in the largest of all of them."""
+    if [one.shape for one in trained[name]] != [one.shape for one in trained[other]]:
+        return math.inf
+    own, others = (np.concatenate([one.ravel() for one in numbers[which]]) for which in (name, other))
+    if not np.array_equal(np.isfinite(own), np.isfinite(others)):
+        return math.inf
+    finite = np.isfinite(own)
+    largest = max(SMALL_GRADIENT, float(np.abs(others[finite]).max(initial=0.0)))
+    return float(np.abs(own[finite] - others[finite]).max(initial=0.0)) / largest
+
+
+def _median(sizes: Iterable[float]) -> float:
+    return (found := sorted(sizes))[len(found) // 2]
+
+
+def _standard(case: ProbeCase, numbers: Mapping[str, list[npt.NDArray[Any]]], told: Mapping[str, Case]) -> str:
+    """The backend that the others are compared with: the reference, or the one that most are nearest to."""
+    reference = [name for name in numbers if name.endswith(REFERENCE)]
+    if reference or not numbers:
+        return reference[0] if reference else ""
+
+    def far(name: str) -> float:
+        sizes = [
+            math.inf if how else size
+            for other in numbers
+            for how, size in [
+                _difference(case, told[name].outputs, numbers[name], told[other].outputs, numbers[other])
+            ]
+        ]
+        return _median(sizes)
+
+    return min(numbers, key=far)
+
+
+def _numbers(output: Output) -> npt.NDArray[Any]:
+    found = np.frombuffer(base64.b64decode(output.numbers), "<f4").astype(np.float64)
+    return found[0::2] + 1j * found[1::2] if output.kind == "c" else found
+
+
+def _difference(
+    case: ProbeCase,
+    own: Sequence[Output],
+    numbers: Sequence[npt.NDArray[Any]],
+    other: Sequence[Output],
+    others: Sequence[npt.NDArray[Any]],
+) -> tuple[str, float]:
+    """What differs other than numbers, in words; and by how much the numbers do, of the largest above 1."""
+    if len(own) != len(other):
+        return f"{len(own)} outputs instead of {len(other)}", math.inf
+    size = 0.0
+    for one, values, against, right in zip(own, numbers, other, others, strict=True):
+        if one.shape != against.shape:
+            return f"shape {_shape(one)} instead of {_shape(against)}", math.inf
+        if case.name in UNSET:
+            continue
+        if one.kind != against.kind and not (case.name in UP_TO_SIGNS and {one.kind, against.kind} == {"f", "c"}):
+            return f"{_KINDS.get(one.kind, one.kind)} instead of {_KINDS.get(against.kind, against.kind)}", math.inf
+        if case.random:
+            size = max(size, _of_random(values, right))
+            continue
+        mine, theirs = (np.sort(np.abs(x)) if case.name in UP_TO_SIGNS else x for x in (values, right))
+        if not np.array_equal(np.isnan(mine), np.isnan(theirs)):
+            return "not a number in other places", math.inf
+        finite = np.isfinite(mine) & np.isfinite(theirs)
+        if not np.array_equal(mine[~finite], theirs[~finite], equal_nan=True):
+            return "infinite in other places", math.inf
+        if finite.any():
+            largest = max(1.0, float(np.abs(theirs[finite]).max()))
+            size = max(size, float(np.abs(mine[finite] - theirs[finite]).max()) / largest)
+    return "", size
+
+
+_KINDS = {"f": "floats", "i": "whole numbers", "b": "booleans", "c": "complex numbers"}
+
+
+def _shape(output: Output) -> str:
+    return str(tuple(output.shape))
+
+
+def _of_random(own: npt.NDArray[Any], other: npt.NDArray[Any]) -> float:
+    """How far mean and deviation are apart, such that TOLERANCE is OF_RANDOM of the deviation."""
+    spread = float(other[1])
+    distance = float(np.abs(own - other).max())
+    return distance if spread == 0.0 else distance / spread / OF_RANDOM * TOLERANCE

@@ -1,0 +1,68 @@
+"""The values of a coverage run: a case of a public name, and what came of it on a backend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+KIND = "coverage"  # of a run
+
+SAME = "same"
+WORKS = "works"  # and nothing to compare it with
+DIFFERS = "differs"
+RAISES = "raises"
+CRASHES = "crashes"
+HANGS = "hangs"
+ABSENT = "absent"
+UNTRIED = "untried"  # no input is known that any backend takes
+NOT_RUN = "not run"  # its backend is not available, or was interrupted
+# The worst first: a name is what the worst of its cases is.
+STATES = (CRASHES, HANGS, DIFFERS, RAISES, SAME, WORKS, UNTRIED, ABSENT, NOT_RUN)
+GOOD = (SAME, WORKS)
+BAD = (CRASHES, HANGS, DIFFERS, RAISES)
+
+
+@dataclass(frozen=True)
+class ProbeCase:
+    """A public name with settings, and the inputs to try it with. Its fields are what the guest is told."""
+
+    id: int
+    name: str  # "layers.Dense"
+    settings: Mapping[str, Any]
+    inputs: tuple[str, ...]  # names in `cases.INPUTS`; the first that is taken counts
+    arrays: tuple[str, ...] = ()  # the parameters of a function that get them
+    apart: bool = False  # whether a layer is called with several arguments, not with a list
+    masked: bool = False  # whether a Masking layer comes before it
+    random: bool = False  # whether only mean and standard deviation can be compared
+    weights: tuple[float, float] = (-0.5, 0.5)  # between which a layer's are drawn
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """What came of a case on a backend."""
+
+    case: ProbeCase
+    backend: str
+    state: str
+    sentence: str = ""  # its own error, or what differs
+    deviation: float | None = None  # from the reference, of the largest number where that is above 1
+    against: str = ""  # the backend that it was compared with
+    inputs: str = ""  # that it took
+    trained: bool = False  # whether that is about a training step
+
+
+@dataclass(frozen=True)
+class NameResult:
+    """A public name on a backend: what the worst of its cases is."""
+
+    name: str
+    backend: str
+    state: str
+    cases: tuple[CaseResult, ...] = field(default=())
+
+    @property
+    def worst(self) -> CaseResult | None:
+        """The case that makes it what it is: the simplest, and of those the one that differs most."""
+        found = [one for one in self.cases if one.state == self.state]
+        return max(found, key=lambda one: (-len(one.case.settings), one.deviation or 0.0), default=None)

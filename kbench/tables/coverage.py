@@ -1,0 +1,122 @@
+"""Tables of a coverage run: how many public names work on each backend, and the worst of those that do not."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kbench.coverage.program import in_words, of_case
+from kbench.coverage.values import (
+    ABSENT,
+    BAD,
+    CRASHES,
+    DIFFERS,
+    GOOD,
+    HANGS,
+    NOT_RUN,
+    RAISES,
+    UNTRIED,
+    WORKS,
+    CaseResult,
+    NameResult,
+)
+from kbench.tables.csv import records_csv
+from kbench.tables.grid import Grid
+from kbench.text import MISSING, plain, significant
+
+LISTED = 10  # of the worst on the screen
+PROGRAMS = 1  # of them with their program
+_COUNTED = (DIFFERS, RAISES, CRASHES, HANGS, ABSENT, UNTRIED)
+
+
+def headline(rows: Sequence[NameResult]) -> str:
+    """How many names do what they should, in a sentence for each backend."""
+    return " ".join(_of_backend(backend, own) for backend, own in by_backend(rows).items())
+
+
+def by_backend(rows: Sequence[NameResult]) -> dict[str, list[NameResult]]:
+    found: dict[str, list[NameResult]] = {}
+    for row in rows:
+        found.setdefault(row.backend, []).append(row)
+    return found
+
+
+def _of_backend(backend: str, rows: Sequence[NameResult]) -> str:
+    counted = Counter(row.state for row in rows)
+    tried = sum(number for state, number in counted.items() if state not in (UNTRIED, NOT_RUN))
+    if not tried and counted[NOT_RUN]:
+        return f"{backend} was not run."
+    others = [f"{counted[WORKS]} compared with nothing"] if counted[WORKS] else []
+    others += [f"{counted[state]} {state}" for state in (DIFFERS, RAISES, CRASHES, HANGS, ABSENT) if counted[state]]
+    return f"{backend}: {sum(counted[one] for one in GOOD)} of {tried} names work{_and(others)}."
+
+
+def _and(others: Sequence[str]) -> str:
+    return f" ({', '.join(others)})" if others else ""
+
+
+def counts(rows: Sequence[NameResult]) -> Grid:
+    """A row for each backend."""
+    found = []
+    for backend, own in by_backend(rows).items():
+        counted = Counter(row.state for row in own)
+        found.append([backend, str(sum(counted[one] for one in GOOD)), *(str(counted[one]) for one in _COUNTED)])
+    return Grid(["backend", "works", *_COUNTED], found)
+
+
+def worst(rows: Sequence[NameResult]) -> list[CaseResult]:
+    """Of each name and backend that is not right the worst: first what ends a process, then what differs most."""
+    found = [one for row in rows if row.state in BAD and (one := row.worst)]
+    return sorted(found, key=lambda one: (BAD.index(one.state), -(one.deviation or 0.0), one.case.name))
+
+
+def text(rows: Sequence[NameResult], keras_backends: Mapping[str, str], width: int = 100) -> str:
+    """The short answer for the screen."""
+    found = worst(rows)
+    parts = [textwrap.fill(plain(headline(rows)), width)]
+    lines = [textwrap.fill(f"- {sentence(one)}", width, subsequent_indent="  ") for one in found[:LISTED]]
+    if lines:
+        more = f" ({LISTED} of {len(found)}; all in coverage.csv)" if len(found) > LISTED else ""
+        parts.append("\n".join([f"The worst{more}:", *lines]))
+    for one in [one for one in found if one.state == DIFFERS][:PROGRAMS]:
+        program = textwrap.indent(of_case(one, keras_backends.get(one.backend, "")), "    ")
+        parts.append(f"The smallest program of the first that differs, on {one.backend}:\n\n{program.rstrip()}")
+    return "\n\n".join(parts)
+
+
+def sentence(one: CaseResult) -> str:
+    """What came of a case, in one line."""
+    return plain(f"{one.backend}: {in_words(one.case)} {one.state}{_how(one)}")
+
+
+def _how(one: CaseResult) -> str:
+    if one.state != DIFFERS:
+        return f": {one.sentence}" if one.sentence else ""
+    how = one.sentence or f"by {significant(one.deviation or 0.0)}"
+    return f" from {one.against}: {how}"
+
+
+def records(rows: Sequence[NameResult], keras_backends: Mapping[str, str]) -> list[dict[str, Any]]:
+    """One object a case; of a name without cases, one with its state."""
+    found: list[dict[str, Any]] = []
+    for row in rows:
+        base = {"name": row.name, "backend": row.backend}
+        for one in row.cases:
+            bad = one.state in BAD
+            program = of_case(one, keras_backends.get(one.backend, "")) if bad else ""
+            found.append({
+                **base, "settings": in_words(one.case), "inputs": one.inputs, "state": one.state,
+                "deviation": one.deviation, "against": one.against, "sentence": one.sentence, "program": program,
+            })  # fmt: skip
+        if not row.cases:
+            empty = dict.fromkeys(("settings", "inputs"), "")
+            last = {"deviation": None, "against": "", "sentence": "", "program": ""}
+            found.append({**base, **empty, "state": row.state, **last})
+    return found
+
+
+def csv(rows: Sequence[NameResult], keras_backends: Mapping[str, str]) -> str:
+    """The same as CSV."""
+    return records_csv(records(rows, keras_backends)) if rows else f"{MISSING}\n"

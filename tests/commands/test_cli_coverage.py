@@ -1,0 +1,165 @@
+"""`coverage` from end to end on fake backends: what ends a process is a row of its own, and the others go on."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from fake_bench import Bench, Said, refused
+
+from kbench import store
+from kbench.session import cover
+from kbench.store import guest_files
+
+BACKENDS = "fake,keras9/second,keras9/third"
+BOTH = "losses.hinge,losses.mean_squared_error"
+
+
+@pytest.fixture
+def three(bench: Bench) -> Bench:
+    for name in ("keras9/second", "keras9/third"):
+        bench.backend(name)
+    return bench
+
+
+def hinge(bench: Bench, how: str) -> None:
+    """Let the hinge loss of the second backend do this."""
+    bench.backend("keras9/second", more=f'[variables]\nFAKE_KERAS_HINGE = "{how}"\n')
+
+
+def tried(bench: Bench, *options: str) -> Said:
+    said = bench("coverage", "--backends", BACKENDS, "--only", BOTH, "--device", "cpu", *options)
+    assert "Traceback" not in said.err
+    return said
+
+
+def table(run: Path) -> dict[tuple[str, str], dict[str, str]]:
+    with (run / "coverage.csv").open(newline="") as text:
+        return {(row["backend"], row["name"]): row for row in csv.DictReader(text)}
+
+
+def states(bench: Bench) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for (backend, _), row in table(bench.runs()[-1]).items():
+        found.setdefault(backend, []).append(row["state"])
+    return found
+
+
+def test_names_that_compute_the_same_work_and_are_counted(three: Bench) -> None:
+    said = tried(three)
+    assert said.status == 0, said
+    assert "keras9/fake: 2 of 2 names work. keras9/second: 2 of 2 names work." in said.out
+    assert "The worst" not in said.out
+    (run,) = three.runs()
+    assert {row["state"] for row in table(run).values()} == {"same"}
+    content = json.loads((run / "coverage.json").read_text())
+    assert len(content["cases"]) == 6 and content["cases"][0]["settings"] == "losses.hinge()"
+
+
+def test_a_name_that_computes_something_else_differs_with_a_program_that_shows_it(three: Bench) -> None:
+    three.backend("keras9/second", more='[variables]\nFAKE_KERAS_SQUARES_ARE_OFF_BY = "0.5"\n')
+    said = tried(three, "--fail-on", "differs")
+    assert said.status == 1
+    assert "- keras9/second: losses.mean_squared_error() differs from keras9/fake: by 0.0" in said.out
+    assert 'import os; os.environ["KERAS_BACKEND"] = "theano"' in said.out
+    assert "print(keras.losses.mean_squared_error(y_true=x0, y_pred=x1))" in said.out
+    assert states(three) == {
+        "keras9/fake": ["same", "same"],
+        "keras9/second": ["same", "differs"],
+        "keras9/third": ["same", "same"],
+    }
+    page = (three.runs()[0] / "coverage.html").read_text()
+    assert page.count("<details>") == 1 and "print(keras.losses.mean_squared_error(y_true=x0, y_pred=x1))" in page
+    assert '<th scope="row">losses.hinge</th><td class="same">same</td>' in page
+    assert "http" not in page.replace("http-equiv", "")
+    assert tried(three, "--fail-on", "crashes").status == 0
+
+
+@pytest.mark.parametrize(
+    ("how", "state", "sentence"),
+    [
+        ("raises", "raises", "ValueError: there is no hinge"),
+        ("crashes", "crashes", "killed by SIGSEGV"),
+        ("hangs", "hangs", "not done in its time"),
+        ("grows", "crashes", "more than --memory-limit"),
+    ],
+)
+def test_a_case_that_fails_is_a_row_and_the_next_one_is_tried(
+    three: Bench, how: str, state: str, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cover, "CASE_SECONDS", 1.0 if how == "hangs" else 30.0)
+    hinge(three, how)
+    said = tried(three, "--memory-limit", "400MiB")
+    assert said.status == 0, said
+    (run,) = three.runs()
+    row = table(run)["keras9/second", "losses.hinge"]
+    assert row["state"] == state and sentence in row["sentence"]
+    assert "second line" not in row["sentence"]
+    assert states(three)["keras9/second"] == [state, "same"]
+    assert states(three)["keras9/third"] == ["same", "same"]
+    assert f"keras9/second: 1 of 2 names work (1 {state})." in " ".join(said.out.split())
+
+
+def test_what_a_case_prints_does_not_fill_the_disk(three: Bench) -> None:
+    hinge(three, "prints")
+    assert tried(three).status == 0
+    assert states(three)["keras9/second"] == ["same", "same"]
+    logs = list(three.runs()[0].glob("cells/*second*/log.txt"))
+    assert logs and all(512 * log.stat().st_blocks <= guest_files.LOG_LIMIT for log in logs)
+
+
+def test_a_name_that_one_backend_lacks_is_absent_there(three: Bench) -> None:
+    hinge(three, "absent")
+    assert tried(three).status == 0
+    assert states(three) == {
+        "keras9/fake": ["same", "same"],
+        "keras9/second": ["absent", "same"],
+        "keras9/third": ["same", "same"],
+    }
+
+
+def test_one_backend_alone_works_and_is_compared_with_nothing(bench: Bench) -> None:
+    said = bench("coverage", "--backends", "fake", "--only", "losses.*", "--device", "cpu")
+    assert said.status == 0 and "keras9/fake: 2 of 2 names work (2 compared with nothing)." in said.out
+    assert states(bench) == {"keras9/fake": ["works", "works"]}
+
+
+def test_the_cases_do_not_depend_on_the_order_of_backends(three: Bench) -> None:
+    for order in (BACKENDS, ",".join(reversed(BACKENDS.split(",")))):
+        assert three("coverage", "--backends", order, "--only", BOTH, "--device", "cpu", "--name", f"of-{order[:4]}")
+    first, second = (store.read(run).plan["cases"] for run in three.runs())
+    assert first == second
+
+
+def test_a_backend_that_cannot_start_is_said_and_the_others_go_on(three: Bench) -> None:
+    three.backend("keras9/second", more='[variables]\nFAKE_KERAS_VERSION = "1.0"\n')
+    said = tried(three)
+    assert said.status == 1
+    assert "keras9/second was not run" in said.out and "keras9/third: 2 of 2 names work." in said.out
+
+
+def test_other_commands_know_such_a_run(three: Bench) -> None:
+    assert tried(three, "--name", "mine").status == 0
+    (three.runs()[0] / "coverage.csv").unlink()
+    assert "2 of 2 names work" in three("report", "mine").out
+    assert states(three)["keras9/third"] == ["same", "same"]
+    assert "coverage: 6 same" in " ".join(three("list", "runs").out.split())
+    refused(three("export", "mine", "--to", "json"), "coverage run")
+    refused(three("compare", "mine", "mine"), "coverage run")
+    refused(three("resume", "mine"), "`coverage`", "cannot be resumed")
+
+
+def test_a_dry_run_tries_nothing(three: Bench) -> None:
+    said = tried(three, "--dry-run")
+    assert said.status == 0 and "Plan: 3 cells, coverage" in said.out
+    assert three.runs() == []
+
+
+def test_wrong_options_are_one_sentence(bench: Bench) -> None:
+    for only, words in (("losses.hing", "losses.hinge?"), ("Dense", "'layers.Conv*'")):
+        said = bench("coverage", "--backends", "fake", "--only", only, "--device", "cpu")
+        assert said.status == 2 and words in said.err.splitlines()[-1]
+    refused(bench("coverage", "--backends", "fake", "--fail-on", "slow"), "slow", "differs")
+    refused(bench("coverage", "--backends", "nothing"), "nothing")
