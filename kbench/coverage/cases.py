@@ -93,7 +93,7 @@ KEPT = frozenset({
     "trainable", "stateful", "sparse", "ragged", "dynamic", "autocast", "dtype", "name", "seed", "use_ema",
     "jit_compile", "loss_scale_factor", "gradient_accumulation_steps", "ema_momentum", "weighted", "from_logits",
     "ema_overwrite_frequency", "input_length", "flash_attention", "max_norm", "thresholds", "use_locking",
-    "synchronized",
+    "synchronized", "sorted", "dropout", "recurrent_dropout",
 })  # fmt: skip
 ARRAYS = frozenset({
     "x", "x1", "x2", "inputs", "input", "a", "b", "y", "tensor", "tensors", "array", "values", "operand", "image",

@@ -244,6 +244,8 @@ def _difference(
     others: Sequence[npt.NDArray[Any]],
 ) -> tuple[str, float]:
     """What differs other than numbers, in words; and by how much the numbers do, of the largest above 1."""
+    if not own or not other:  # it draws numbers there, or seems to
+        return "", 0.0
     if len(own) != len(other):
         return f"{len(own)} outputs instead of {len(other)}", math.inf
     size = 0.0

@@ -114,6 +114,12 @@ def test_of_random_numbers_mean_and_deviation_are_compared() -> None:
     assert states(far, random=True)["keras9/c"][0] == "differs"
 
 
+def test_a_case_that_draws_numbers_is_not_compared() -> None:
+    drawn = Case(0, 0.1, {}, "image")
+    told = {"keras9/a": drawn, "keras9/b": gave(RIGHT), "keras9/c": gave(RIGHT + 1)}
+    assert states(told)["keras9/b"] == ("same", "")
+
+
 def test_gradients_are_compared_where_outputs_are_right() -> None:
     told = {name: gave(RIGHT, gradients=RIGHT) for name in ("keras9/a", "keras9/b")}
     other = gave(RIGHT, gradients=-RIGHT)
