@@ -205,12 +205,19 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "metavar": "TIME",
         "help": "stop a cell (one measurement) after this time, in seconds or such as 10m (default: estimated from "
         "samples and epochs; scripts and parity: 1h)",
+        _IN: {"coverage": {"help": "stop a process after this time, in seconds or such as 10m (default: 1h)"}},
     },
     "--memory-limit": {
         "dest": "memory_limit_mib",
         "type": mib,
         "metavar": "SIZE",
         "help": "stop a cell that uses more memory than this, such as 8GiB; only that cell fails (default: no limit)",
+        _IN: {
+            "coverage": {
+                "help": "end a process that uses more memory than this, such as 8GiB: its case crashes, and the next "
+                "ones go on (default: half of what is free)"
+            }
+        },
     },
     "--pass-env": {
         **_REPEATED,
