@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -211,11 +212,16 @@ def test_calls_that_each_compile_are_compared_by_all_of_them(asked: Finished) ->
 
 
 def test_lines_of_one_program_are_compared(asked: Finished) -> None:
+    """By their times, or on a machine that is too busy by a sentence that gives both and says so."""
     remarks = Explained(asked.results()).remarks
-    wide = f"fit, line {line_of(ASKED, '# wide')} takes"
+    wide, narrow = (f"fit, line {line_of(ASKED, comment)}" for comment in ("# wide", "# narrow"))
     for backend in ("keras3/jax", "keras2/tensorflow"):
         (sentence,) = [text for text in remarks if text.startswith(f"On {backend}, {wide}")]
-        assert f"times as long as fit, line {line_of(ASKED, '# narrow')}" in sentence
+        of_times = rf"{wide} takes [0-9.]+ times as long as {narrow}( \(.+\))?: [0-9.]+ instead of [0-9.]+ s"
+        busy = rf"{wide} and {narrow} could not be compared \([0-9.]+ instead of [0-9.]+ s.*\): "
+        assert re.search(f"{of_times}|{busy}", sentence), sentence
+        long, short = (row_of(asked, "fit", comment, backend).epoch_seconds for comment in ("# wide", "# narrow"))
+        assert long and short and long > 2 * short
     assert "No call of a model was measured in line 999." in remarks
 
 
