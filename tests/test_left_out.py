@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow("runs pytest several times")
+
 CHECKOUT = Path(__file__).resolve().parent.parent
 LAST = "2 tests skipped. A tool is needed: install it."
 TESTS = """

@@ -14,6 +14,8 @@ from report_pages import Opener, chart, section
 from kbench import paths
 from kbench.selection import backends
 
+pytestmark = pytest.mark.slow("draws every chart in a browser")
+
 PHONE = {"viewport": {"width": 390, "height": 844}}
 
 
