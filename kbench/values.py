@@ -139,6 +139,7 @@ class Backend:
     fixed_batch: Texts = ()  # layer classes that need the batch size in the graph
     ordered_updates: Flag = False  # whether the guest must order gradients, updates and the step counter
     corrected_normalization: Flag = False  # whether the guest corrects how BatchNormalization trains
+    reference: Flag = False  # whether `coverage` measures the others of its generation by it, in float64
     notes: Texts = ()  # notes for the reader of its rows
     # a release of Keras, such as "3.6" -> the framework's newest release then, and the month
     of_its_time: Times = field(default_factory=dict)

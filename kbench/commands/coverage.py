@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Sequence
 from functools import partial
 
 from kbench import axes, paths, store
@@ -66,7 +66,8 @@ def main(options: argparse.Namespace) -> int:
 
 def finish(read: RunResults) -> list[NameResult]:
     """Print the short answer, write coverage.csv, .json and .html; returns a row for each name and backend."""
-    rows, of_keras = results.names(read), _keras_backends()
+    rows = results.names(read)
+    of_keras = _keras_backends(rows)
     terminal.print_text("\n" + (tables.text(rows, of_keras, terminal.width()) if rows else _nothing(read)))
     store.make_folder(read.folder)
     content = {"schema": 1, "cases": tables.records(rows, of_keras)}
@@ -82,14 +83,10 @@ def _nothing(read: RunResults) -> str:
     return "\n".join(["Nothing was tried.", *(f"{backend}: {reason}" for backend, reason in reasons.items())])
 
 
-def _keras_backends() -> Mapping[str, str]:
-    """What keras.json calls each backend, also by the names of its variants."""
-    return _ByBase({name: backend.keras_backend for name, backend in known_backends().items()})
-
-
-class _ByBase(dict[str, str]):
-    def get(self, name: str, default: str = "") -> str:  # type: ignore[override]
-        return super().get(base(name), default)
+def _keras_backends(rows: Sequence[NameResult]) -> dict[str, str]:
+    """What keras.json calls each backend of these rows."""
+    known = known_backends()
+    return {row.backend: known[base(row.backend)].keras_backend for row in rows if base(row.backend) in known}
 
 
 def _request(options: choices.Options) -> Request:

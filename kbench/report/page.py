@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import functools
-import hashlib
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from jinja2.utils import htmlsafe_json_dumps
-from markupsafe import Markup, escape
+from markupsafe import Markup
 from matplotlib.colors import Colormap, LogNorm
 
 from kbench.analysis.learning.learning_curves import unrisen
@@ -28,7 +22,7 @@ from kbench.plots.performance_profile import in_words as profile_in_words
 from kbench.plots.performance_profile import of_backends
 from kbench.plots.scaling import line_styles
 from kbench.plots.styles import Key, RowStyle, key, place_labels, row_styles
-from kbench.report import charts, colors, learning_text, published_tables
+from kbench.report import charts, colors, learning_text, published_tables, templates
 from kbench.summary import Summary
 from kbench.tables import configuration, keras_cost, overall, suites
 from kbench.tables.answers import headline
@@ -37,7 +31,6 @@ from kbench.tables.page import Run, versions
 from kbench.text import plain
 from kbench.values import NOT_COMPARED, OK, Measured
 
-_HERE = Path(__file__).resolve().parent
 _SCRIPTS = ("vendor/vega.min.js", "vendor/vega-lite.min.js", "vendor/vega-embed.min.js", "charts.js", "page.js")
 
 # The plots' markers as SVG paths of radius 1, for Vega and for the page's own swatches.
@@ -55,21 +48,6 @@ _SHAPES = {
     "*": "M0,-1L.25,-.35L.95,-.31L.4,.13L.59,.81L0,.43L-.59,.81L-.4,.13L-.95,-.31L-.25,-.35Z",
 }
 _DASHES = {"-": [1, 0], "--": [6, 3], ":": [1, 3], "-.": [6, 3, 1, 3]}
-
-
-@functools.cache  # to compile it takes longer than to fill it in
-def _template() -> Template:
-    environment = Environment(
-        loader=FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        # Text from a guest or a file becomes one line without control characters.
-        finalize=lambda value: plain(value) if type(value) is str else value,
-    )
-    environment.filters["commands"] = _commands
-    return environment.get_template("page.html.j2")
 
 
 def html(runs: Sequence[Run], scaling: Sequence[Lines] = (), unscaled: Sequence[str] = (), plots: str = "") -> str:
@@ -96,25 +74,20 @@ def html(runs: Sequence[Run], scaling: Sequence[Lines] = (), unscaled: Sequence[
     drawn = [chart for section in sections for chart in section["charts"]]
     switched = {row for section in sections for row in _rows(section["charts"])}
     data = {"charts": {chart["id"]: chart for chart in drawn}, "styles": list(styles.values())}
-    scripts = [Markup(_script(name)) for name in _SCRIPTS]
-    return _template().render(
+    scripts = [templates.script(name) for name in _SCRIPTS]
+    return templates.template("page.html.j2").render(
         runs=shown,
         styles=list(styles.values()),
         toggles=[style for label, style in styles.items() if label in switched],
-        css=Markup((_HERE / "page.css").read_text(encoding="utf-8")),
+        css=Markup((templates.FOLDER / "page.css").read_text(encoding="utf-8")),
         data=htmlsafe_json_dumps(data, separators=(",", ":"), allow_nan=False),
         scripts=scripts,
-        policy=_policy(scripts),
+        policy=templates.policy(scripts),
         several=len(runs) > 1,
         scaling=lines,
         unscaled=unscaled,
         plots=plots,
     )
-
-
-def _commands(text: str) -> Markup:
-    """The text as HTML, with what stands between backticks as code."""
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(plain(text)))))
 
 
 def _styles(chosen: Iterable[RowStyle]) -> dict[str, dict[str, Any]]:
@@ -293,19 +266,3 @@ def _heat(row: Summary | None, shades: tuple[LogNorm, Colormap], unknown: Collec
         "ink": ink,
         "best": row is not None and ratio is not None and row.relative_to_fastest == 1 and row.ranking not in unknown,
     }
-
-
-def _script(name: str) -> str:
-    """A script as it stands in the page; without the map that only its authors have."""
-    text = (_HERE / name).read_text(encoding="utf-8")
-    return re.sub(r"^//# sourceMappingURL=.*$", "", text, flags=re.MULTILINE).strip()
-
-
-def _policy(scripts: Sequence[str]) -> str:
-    """What a browser may do with the page: run these very scripts, and reach nothing."""
-    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
-    allowed = " ".join(f"'sha256-{one}'" for one in hashes)
-    return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )

@@ -37,8 +37,6 @@ SUBJECT = "public names"  # in place of an example
 TIMEOUT = 3600.0  # of a process
 CASE_SECONDS = 120.0  # then it hangs: a backend may compile for a minute
 MEMORY_SHARE = 0.5  # of what is free, for a process
-# How the name of the Keras backend ends that computes all in float64.
-OF_REFERENCE = "numpy"
 
 
 def cover(
@@ -118,7 +116,7 @@ def _references(chosen: Sequence[Backend], known: Mapping[str, Backend]) -> list
     return [
         variants.parse_name(backend.name + results.REFERENCE, backend)
         for backend in known.values()
-        if backend.keras_backend == OF_REFERENCE and backend.generation in generations
+        if backend.reference and backend.generation in generations
     ]
 
 

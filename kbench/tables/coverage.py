@@ -23,12 +23,9 @@ from kbench.coverage.values import (
     NameResult,
 )
 from kbench.tables.csv import records_csv
-from kbench.tables.grid import Grid
-from kbench.text import MISSING, plain, significant
+from kbench.text import plain, significant
 
 LISTED = 10  # of the worst on the screen
-PROGRAMS = 1  # of them with their program
-_COUNTED = (DIFFERS, RAISES, CRASHES, HANGS, ABSENT, UNTRIED)
 
 
 def headline(rows: Sequence[NameResult]) -> str:
@@ -57,15 +54,6 @@ def _and(others: Sequence[str]) -> str:
     return f" ({', '.join(others)})" if others else ""
 
 
-def counts(rows: Sequence[NameResult]) -> Grid:
-    """A row for each backend."""
-    found = []
-    for backend, own in by_backend(rows).items():
-        counted = Counter(row.state for row in own)
-        found.append([backend, str(sum(counted[one] for one in GOOD)), *(str(counted[one]) for one in _COUNTED)])
-    return Grid(["backend", "works", *_COUNTED], found)
-
-
 def worst(rows: Sequence[NameResult]) -> list[CaseResult]:
     """Of each name and backend that is not right the worst: first what ends a process, then what differs most."""
     found = [one for row in rows if row.state in BAD and (one := row.worst)]
@@ -80,7 +68,7 @@ def text(rows: Sequence[NameResult], keras_backends: Mapping[str, str], width: i
     if lines:
         more = f" ({LISTED} of {len(found)}; all in coverage.csv)" if len(found) > LISTED else ""
         parts.append("\n".join([f"The worst{more}:", *lines]))
-    for one in [one for one in found if one.state == DIFFERS][:PROGRAMS]:
+    if one := next((one for one in found if one.state == DIFFERS), None):
         program = textwrap.indent(of_case(one, keras_backends.get(one.backend, "")), "    ")
         parts.append(f"The smallest program of the first that differs, on {one.backend}:\n\n{program.rstrip()}")
     return "\n\n".join(parts)
@@ -119,4 +107,4 @@ def records(rows: Sequence[NameResult], keras_backends: Mapping[str, str]) -> li
 
 def csv(rows: Sequence[NameResult], keras_backends: Mapping[str, str]) -> str:
     """The same as CSV."""
-    return records_csv(records(rows, keras_backends)) if rows else f"{MISSING}\n"
+    return records_csv(records(rows, keras_backends))
