@@ -58,9 +58,10 @@
     }
   }, { rootMargin: "400px" });
   figures.forEach((figure) => watch.observe(figure));
-  const idle = window.requestIdleCallback ?? ((next) => setTimeout(next, 50));
+  // A browser that is never idle gets on with it after a second; one chart that fails does not keep the others back.
+  const idle = (next) => window.requestIdleCallback ? requestIdleCallback(next, { timeout: 1000 }) : setTimeout(next, 50);
   const rest = [...figures];
-  const next = () => rest.length && draw(rest.shift()).then(() => idle(next));
+  const next = () => rest.length && draw(rest.shift()).finally(() => idle(next));
   idle(next);
   // Paper has no folds: what is about the run is printed open.
   let unfolded = [];

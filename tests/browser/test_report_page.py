@@ -48,7 +48,7 @@ def test_the_reference_page_loads_nothing_says_nothing_and_draws_every_chart(ope
 
 def test_all_charts_are_drawn_without_scrolling_while_nothing_else_is_done(opened: Opener, reference: Path) -> None:
     page = opened(reference)
-    expect(page.locator("figure[data-chart]:not([data-drawn])")).to_have_count(0, timeout=30_000)
+    expect(page.locator("figure[data-chart]:not([data-drawn])")).to_have_count(0, timeout=60_000)
     assert page.evaluate("scrollY") == 0
 
 
