@@ -124,7 +124,7 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         "Try every public name of Keras on each backend: layers, losses, metrics, optimizers, ops and others, with "
         "the settings that change what they compute; and tell which differ, raise, crash or hang.",
         (
-            "--backends", _WHAT, "--python", "--channel", "--only", "--quick", "--fail-on", _MORE,
+            "--backends", _WHAT, "--python", "--channel", "--only", "--quick", "--seed", "--fail-on", _MORE,
             *_OF_CELLS, "--name", "--dry-run", "--results",
         ),
     ),

@@ -140,6 +140,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "metavar": "N",
         "default": Request.seed,
         "help": "random seed of weights and sample order; in a script, of Python, numpy and backend (default: 0)",
+        _IN: {"coverage": {"help": "random seed of inputs and weights (default: 0)"}},
     },
     "--seeds": {
         "type": seeds,

@@ -101,6 +101,7 @@ def _request(options: choices.Options) -> Request:
     return Request(
         backends=tuple(one.name for one in chosen.chosen),
         examples=(cover.SUBJECT,),
+        seed=options["seed"],
         named_backends=tuple(sorted(chosen.named)),
         pythons={name: ChosenPython(paths.portable(one.path), one.as_is) for name, one in pythons.items()},
         values=choices.values(options) | {axes.DEVICE: (device.label,)},

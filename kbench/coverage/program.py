@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kbench.coverage.cases import INPUTS
+from kbench.coverage import inputs
 from kbench.coverage.values import CaseResult, ProbeCase
 
-_DRAWN = {
-    "floats": "np.random.RandomState({}).uniform(-1, 1, {}).astype('float32')",
-    "integers": "np.random.RandomState({}).randint(0, 4, {}).astype('int32')",
-    "booleans": "np.random.RandomState({}).uniform(-1, 1, {}) > 0",
-    "probabilities": "np.random.RandomState({}).uniform(0.1, 1, {}).astype('float32')",
-}
-_PREDICTION = ("print(model.predict({0}))",)
+GRAPH = "keras2/"  # the generation whose tensors have to be evaluated
+_NO_FLOATS = ("integers", "classes", "booleans", "words")
 _STEP = (
     'model.compile(loss="mse", optimizer=keras.optimizers.SGD(1.0))',
     "model.train_on_batch({0}, 0.3 * np.ones_like(model.predict({0})))",
@@ -25,60 +20,91 @@ _STEP = (
 def of_case(result: CaseResult, keras_backend: str) -> str:
     """A program of Keras that makes the inputs and the weights as the case has them, and prints the outputs."""
     case = result.case
-    module, _, name = case.name.partition(".")
     chosen = result.inputs or (case.inputs[0] if case.inputs else "nothing")
     lines = [f'import os; os.environ["KERAS_BACKEND"] = "{keras_backend}"', "import keras, numpy as np"]
-    names = []
-    for number, (kind, shape) in enumerate(INPUTS.get(chosen, ())):
-        names.append(f"x{number}")
-        lines += [f"x{number} = {_DRAWN.get(kind, _DRAWN['floats']).format(number, shape)}"]
-        if kind == "definite":
-            lines.append(f"x{number} = (x{number} + x{number}.T) / 4 + 2 * np.eye({shape[-1]}, dtype='float32')")
-        if kind == "masked":
-            lines.append(f"x{number}[:, -2:] = 0")
-        if kind == "probabilities":
-            lines.append(f"x{number} /= x{number}.sum(-1, keepdims=True)")
-    return "\n".join([*lines, *_call(case, module, name, names, result.trained)]) + "\n"
-
-
-def _call(case: ProbeCase, module: str, name: str, names: list[str], trained: bool) -> list[str]:
-    made = f"keras.{module}.{name}({_settings(case.settings)})"
-    if module == "layers":
-        given = [f"inputs[{number}]" for number in range(len(names))]
-        given = [f"keras.layers.Masking()({one})" for one in given] if case.masked else given
-        joined = ", ".join(given)
-        batch = names[0] if len(names) == 1 else f"[{', '.join(names)}]"
-        low, high = case.weights
-        weights = (
-            f"np.random.RandomState(n).uniform({low}, {high}, w.shape) for n, w in enumerate(layer.get_weights())"
-        )
-        return [
-            f"layer = {made}",
-            f"inputs = [keras.layers.Input(x.shape[1:], dtype=x.dtype.name) for x in [{', '.join(names)}]]",
-            f"outputs = layer({joined if case.apart or len(given) == 1 else f'[{joined}]'})",
-            f"layer.set_weights([{weights}])",
-            "model = keras.models.Model(inputs, outputs)",
-            *(line.format(batch) for line in (_STEP if trained else _PREDICTION)),
+    for drawn in inputs.statements(chosen, case.seed):
+        lines += drawn
+    kinds = [kind for kind, _ in inputs.INPUTS.get(chosen, ())]
+    names = [f"x{number}" for number in range(len(kinds))]
+    if case.dtype:
+        lines += [
+            f"{name} = {name}.astype('{case.dtype}')"
+            for name, kind in zip(names, kinds, strict=True)
+            if kind not in _NO_FLOATS
         ]
-    if module == "optimizers":
-        return [
-            "model = keras.Sequential([keras.layers.Dense(2)])",
-            f'model.compile(loss="mse", optimizer={made})',
+    module = case.name.partition(".")[0]
+    if module == "layers":
+        lines += _of_layer(case, names, result.backend.startswith(GRAPH), result.trained)
+    elif module == "optimizers":
+        lines += [
+            "model = keras.Sequential([keras.layers.Dense(2, input_shape=(3,))])",
+            _weights("model", case),
+            f'model.compile(loss="mse", optimizer={_made(case)})',
             "for _ in range(3): model.train_on_batch(x0, x1)",
             "print(model.get_weights())",
         ]
+    elif result.backend.startswith(GRAPH):
+        lines += [f"{name} = keras.backend.variable({name}, dtype={name}.dtype.name)" for name in names]
+        lines += [f"print(keras.backend.eval({_value_of(case, module, names)}))"]
+    elif module == "metrics" and not case.arrays:
+        given = ", ".join(names)
+        lines += [f"metric = {_made(case)}", f"for _ in range(2): metric.update_state({given})"]
+        lines += ["print(metric.result())"]
+    else:
+        lines += [f"print({_value_of(case, module, names)})"]
+    return "\n".join(lines) + "\n"
+
+
+def _value_of(case: ProbeCase, module: str, names: Sequence[str]) -> str:
+    """The expression of what a case computes that is neither a layer nor an optimizer."""
+    if case.code:
+        return case.code
     if case.arrays:
         given = [f"{key}={one}" for key, one in zip(case.arrays, names, strict=False)]
-        return [f"print(keras.{module}.{name}({', '.join([*given, _settings(case.settings)]).rstrip(', ')}))"]
-    if name[:1].islower():
-        return [f"print({made})"]
-    if module == "metrics":
-        return [
-            f"metric = {made}",
-            f"for _ in range(2): metric.update_state({', '.join(names)})",
-            "print(metric.result())",
-        ]
-    return [f"print({made}({'(200, 150)' if module == 'initializers' else ', '.join(names)}))"]
+        given = given if case.apart else [f"{case.arrays[0]}=[{', '.join(names)}]"]
+        return f"keras.{case.name}({', '.join([*given, _settings(case.settings)]).removesuffix(', ')})"
+    if case.name.partition(".")[2][:1].islower():
+        return _made(case)
+    return f"{_made(case)}({'(200, 150)' if module == 'initializers' else ', '.join(names)})"
+
+
+def _of_layer(case: ProbeCase, names: Sequence[str], in_graph: bool, trained: bool) -> list[str]:
+    made, weights = f"layer = {_made(case)}", _weights("layer", case)
+    if not in_graph and not trained:
+        masks = [f"{one} = keras.layers.Masking()({one})" for one in names if case.masked]
+        called = f"layer({_given(case, names)})"
+        return [made, *masks, called, weights, f"print({called})"]
+    given = [f"inputs[{number}]" for number in range(len(names))]
+    given = [f"keras.layers.Masking()({one})" for one in given] if case.masked else given
+    batch = names[0] if len(names) == 1 else f"[{', '.join(names)}]"
+    return [
+        made,
+        f"inputs = [keras.layers.Input(x.shape[1:], dtype=x.dtype.name) for x in [{', '.join(names)}]]",
+        f"outputs = layer({_given(case, given)})",
+        weights,
+        "model = keras.models.Model(inputs, outputs)",
+        *([one.format(batch) for one in _STEP] if trained else [f"print(model.predict({batch}))"]),
+    ]
+
+
+def _given(case: ProbeCase, names: Sequence[str]) -> str:
+    """The arguments of a layer's call."""
+    if "Cell" in case.name and len(names) > 1:
+        return f"{names[0]}, states=[{', '.join(names[1:])}]"
+    joined = ", ".join(names)
+    return joined if case.apart or len(names) == 1 else f"[{joined}]"
+
+
+def _weights(of: str, case: ProbeCase) -> str:
+    number = f"{case.seed * inputs.SEEDS_APART} + n" if case.seed else "n"
+    low, high = case.weights
+    drawn = f"np.random.RandomState({number}).uniform({low}, {high}, w.shape)"
+    return f"{of}.set_weights([{drawn} for n, w in enumerate({of}.get_weights())])"
+
+
+def _made(case: ProbeCase) -> str:
+    settings = {**case.settings, **({"dtype": case.dtype} if case.dtype else {})}
+    return case.code or f"keras.{case.name}({_settings(settings)})"
 
 
 def _settings(settings: Mapping[str, Any]) -> str:
@@ -87,7 +113,7 @@ def _settings(settings: Mapping[str, Any]) -> str:
 
 def _value(value: Any) -> str:
     if isinstance(value, Mapping):
-        return f"keras.{value['of']}({_settings(value['settings'])})"
+        return str(value["python"])
     if isinstance(value, list):
         return f"({', '.join(map(_value, value))}{',' * (len(value) == 1)})"
     return repr(value)
@@ -95,5 +121,7 @@ def _value(value: Any) -> str:
 
 def in_words(case: ProbeCase) -> str:
     """The case as one line: `layers.Conv2D(filters=2, kernel_size=3)`."""
-    masked = " behind a mask" * case.masked
-    return f"{case.name}({_settings(case.settings).replace('keras.layers.', '')}){masked}"
+    words = case.code.replace("keras.", "") or f"{case.name}({_settings(case.settings).replace('keras.layers.', '')})"
+    special = case.outputs_only and not case.dtype
+    on = f" on {case.inputs[0]}" if special else ""
+    return f"{words}{' behind a mask' * case.masked}{on}{f' in {case.dtype}' if case.dtype else ''}"

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 KEPT = 256  # numbers of an output, as kbench_guest.drivers.probes keeps them
 TOLERANCE = 1e-4  # as that of outputs in `parity`: of each number, or of the largest one where that is above 1
+TOLERANCES = {"float16": 1e-2}  # whose numbers have eleven bits: a sum of thirty is good to so much
 ROUNDING = 4.0  # rounding explains so many times what the outputs move with inputs moved by their last place
 OF_GRADIENTS = 1e-3  # of the largest gradient of the case
 NO_GRADIENT = 1e-6  # a framework may refuse to train where nothing can be learnt
@@ -150,7 +151,9 @@ def _compare(case: ProbeCase, told: Mapping[str, _Backend]) -> dict[str, CaseRes
     inputs = usual[0][0] if usual else ""
     numbers = {name: [_numbers(one) for one in of.outputs] for name, of in well.items() if of.inputs == inputs}
     against = _standard(case, numbers, {name: well[name] for name in numbers})
-    allowed = max([TOLERANCE, *(ROUNDING * (well[name].moved or 0.0) for name in numbers)])
+    allowed = max(
+        [TOLERANCES.get(case.dtype, TOLERANCE), *(ROUNDING * (well[name].moved or 0.0) for name in numbers)]
+    )
     found = {}
     for name, one in told.items():
         if case.id in one.ended:

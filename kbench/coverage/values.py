@@ -30,12 +30,16 @@ class ProbeCase:
     id: int
     name: str  # "layers.Dense"
     settings: Mapping[str, Any]
-    inputs: tuple[str, ...]  # names in `cases.INPUTS`; the first that is taken counts
+    inputs: tuple[str, ...]  # names in `inputs.INPUTS`; the first that is taken counts
     arrays: tuple[str, ...] = ()  # the parameters of a function that get them
-    apart: bool = False  # whether a layer is called with several arguments, not with a list
+    apart: bool = False  # whether it is called with several arguments, not with a list
     masked: bool = False  # whether a Masking layer comes before it
     random: bool = False  # whether only mean and standard deviation can be compared
     weights: tuple[float, float] = (-0.5, 0.5)  # between which a layer's are drawn
+    code: str = ""  # in place of the plain call: what makes a layer, or what is computed from x0, x1, ...
+    dtype: str = ""  # in which a layer computes; of its inputs, too
+    outputs_only: bool = False  # whether nothing but its outputs is looked at
+    seed: int = 0  # of its inputs and weights
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,10 @@ class NameResult:
 
     @property
     def worst(self) -> CaseResult | None:
-        """The case that makes it what it is: the simplest, and of those the one that differs most."""
+        """The case that makes it what it is: the simplest on plain inputs, and of those the one that differs most."""
         found = [one for one in self.cases if one.state == self.state]
-        return max(found, key=lambda one: (-len(one.case.settings), one.deviation or 0.0), default=None)
+        return max(
+            found,
+            key=lambda one: (not one.case.outputs_only, -len(one.case.settings), one.deviation or 0.0),
+            default=None,
+        )

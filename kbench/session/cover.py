@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kbench import axes, store
 from kbench.cells.spec import RunPaths
-from kbench.coverage import cases, results
+from kbench.coverage import cases, inputs, results
 from kbench.coverage.values import KIND, ProbeCase
 from kbench.errors import Interrupted, UserError
 from kbench.machine import devices, host
@@ -98,7 +98,12 @@ def planned(request: Request, gpus: Sequence[Device] | None = None) -> Plan:
             example_sha256="",
             parameters=None,
             floatx="float64" if backend.name.endswith(results.REFERENCE) else "float32",
-            probes={"cases": (), "inputs": cases.INPUTS, "seconds": CASE_SECONDS, "trains": TRAIN in backend.can},
+            probes={
+                "cases": (),
+                "inputs": inputs.all_statements(request.seed),
+                "seconds": CASE_SECONDS,
+                "trains": TRAIN in backend.can,
+            },
             timeout=request.timeout or TIMEOUT,
             memory_limit_mib=limit,
             guest_sha256=guest_sha256(),
@@ -133,7 +138,7 @@ def _cover(plan: Plan, here: RunPaths, on_event: OnEvent, only: str, quick: bool
     public: dict[str, dict[str, Public]] = {}
     for backend, its_names in listed.items():
         public[results.generation(backend)] = {**its_names, **public.get(results.generation(backend), {})}
-    made = {generation: cases.make(of, only, quick) for generation, of in public.items()}
+    made = {generation: cases.make(of, only, quick, plan.request.seed) for generation, of in public.items()}
     everything = sorted({name for of in public.values() for name in of})
     if everything and not cases.chosen(everything, only):
         raise UserError(f"--only: Keras has no public name like {only[:100]!r}{_meant(only, everything)}")

@@ -55,7 +55,7 @@ def test_names_that_compute_the_same_work_and_are_counted(three: Bench) -> None:
     (run,) = three.runs()
     assert {row["state"] for row in table(run).values()} == {"same"}
     content = json.loads((run / "coverage.json").read_text())
-    assert len(content["cases"]) == 6 and content["cases"][0]["settings"] == "losses.hinge()"
+    assert len(content["cases"]) == 12 and content["cases"][0]["settings"] == "losses.hinge()"
 
 
 def test_a_name_that_computes_something_else_differs_with_a_program_that_shows_it(three: Bench) -> None:

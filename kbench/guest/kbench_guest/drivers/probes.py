@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Sequence
 import numpy as np
 
 from kbench_guest import arrays
+from kbench_guest.drivers.probe_inputs import applied, called, computed_from, drawn, in_floatx, perturbed, settings_of
 from kbench_guest.proof.as_asked import check_loaded
 from kbench_guest.protocol import in_a_line
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 MOST = 300  # characters of an error
 KEPT = 256  # numbers of an output that are kept, from the first on
 MASKED = 0.0
+SEEDS_APART = 1000  # as in the host's programs
 RANDOM = 1e-4  # if two steps from the same weights differ by more, the layer draws numbers
 STEPS = 3  # of an optimizer
 
@@ -57,13 +59,14 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
 
 def outcome(framework: "KerasModels", case: Dict[str, Any], asked: Dict[str, Any], floatx: str) -> Dict[str, Any]:
     """The fields of its event, from the first of the case's inputs that it takes."""
+    floatx = case["dtype"] if case["dtype"] and floatx == "float32" else floatx
     refused: Dict[str, str] = {}
     for name in case["inputs"]:
-        given = [drawn(kind, shape, number) for number, (kind, shape) in enumerate(asked["inputs"][name])]
+        given = drawn(asked["inputs"][name], case["dtype"])
         framework.forget_all()
-        framework.seed(0)
+        framework.seed(case["seed"])
         try:
-            compute = computed(framework, case, [in_floatx(one, floatx) for one in given])
+            compute = computed(framework, case, [in_floatx(one, floatx) for one in given], floatx)
             outputs, again = (compute([in_floatx(one, floatx) for one in given]) for _ in range(2))
             if not case["random"] and max([distance(*pair) for pair in zip(again, outputs)] + [0.0]) > RANDOM:
                 outputs = []  # it draws numbers, of which little can be said
@@ -79,7 +82,7 @@ def outcome(framework: "KerasModels", case: Dict[str, Any], asked: Dict[str, Any
             found["moved"] = max([distance(*pair) for pair in zip(moved, outputs)] + [0.0])
         except Exception:
             traceback.print_exc()
-        if asked["trains"] and outputs and isinstance(compute, Forward):
+        if asked["trains"] and outputs and isinstance(compute, Forward) and not case["outputs_only"]:
             try:
                 found["gradients"] = [encoded(one) for one in gradients(framework, compute, given, outputs)]
             except Exception as error:
@@ -88,47 +91,21 @@ def outcome(framework: "KerasModels", case: Dict[str, Any], asked: Dict[str, Any
     return {"refused": refused}
 
 
-def drawn(kind: str, shape: Sequence[int], number: int) -> np.ndarray:
-    """The `number`-th input of a case, as the host's programs draw it, too."""
-    random = np.random.RandomState(number)
-    if kind == "integers":
-        return random.randint(0, 4, shape).astype("int32")
-    if kind == "booleans":
-        return random.uniform(-1, 1, shape) > 0
-    if kind == "probabilities":
-        value = random.uniform(0.1, 1, shape)
-        return (value / value.sum(-1, keepdims=True)).astype("float32")
-    value = random.uniform(-1, 1, shape)
-    if kind == "definite":  # symmetric, with positive eigenvalues
-        value = (value + np.swapaxes(value, -1, -2)) / 4 + 2 * np.eye(shape[-1])
-    if kind == "masked":  # the last steps of each sequence are zero
-        value[:, -2:] = MASKED
-    return value.astype("float32")
-
-
-def in_floatx(value: np.ndarray, floatx: str) -> np.ndarray:
-    return value.astype(floatx) if value.dtype.kind == "f" else value
-
-
-def perturbed(value: np.ndarray) -> np.ndarray:
-    """Every number moved by one unit in the last place of float32, but zeros, which may be masked."""
-    if value.dtype.kind != "f":
-        return value
-    return np.where(value == 0, value, np.nextafter(value, np.float32(np.inf), dtype="float32"))
-
-
-def computed(framework: "KerasModels", case: Dict[str, Any], given: Arrays) -> Callable[[Arrays], Arrays]:
+def computed(
+    framework: "KerasModels", case: Dict[str, Any], given: Arrays, floatx: str
+) -> Callable[[Arrays], Arrays]:
     """What computes the outputs of a case for arrays like the given ones."""
     module, _, name = case["name"].partition(".")
     value = attribute(module, name)
-    settings = {key: made(one) for key, one in case["settings"].items()}
+    settings = settings_of(case, floatx)
     if module == "layers":
-        return Forward(framework, value(**settings), case, given)
+        return Forward(framework, computed_from(case["code"], ()) if case["code"] else value(**settings), case, given)
     if module == "optimizers":
-        return functools.partial(after_steps, framework, value(**settings))
-    if not isinstance(value, type):
-        names = case["arrays"]
-        function = functools.partial(of_function, framework, lambda *xs: value(**dict(zip(names, xs)), **settings))
+        return functools.partial(after_steps, framework, lambda: value(**settings_of(case, floatx)), case)
+    if case["code"]:
+        function = functools.partial(of_function, framework, lambda *xs: computed_from(case["code"], xs))
+    elif not isinstance(value, type):
+        function = functools.partial(of_function, framework, lambda *xs: applied(case, value, settings, xs))
     elif module == "initializers":
         function = functools.partial(of_function, framework, lambda *xs: value(**settings)((200, 150)))
     elif module == "metrics" and framework.eager:
@@ -140,14 +117,6 @@ def computed(framework: "KerasModels", case: Dict[str, Any], given: Arrays) -> C
 
 def attribute(module: str, name: str) -> Any:
     return getattr(importlib.import_module(f"keras.{module}"), name)
-
-
-def made(value: Any) -> Any:
-    """A setting; {"of": "layers.LSTM", "settings": ...} stands for such a thing."""
-    if isinstance(value, dict) and "of" in value:
-        module, _, name = value["of"].partition(".")
-        return attribute(module, name)(**{key: made(one) for key, one in value["settings"].items()})
-    return tuple(value) if isinstance(value, list) else value
 
 
 class Forward:
@@ -162,7 +131,7 @@ class Forward:
         else:
             tensors = [keras.layers.Input(one.shape[1:], dtype=str(one.dtype)) for one in given]
             self._model = keras.models.Model(tensors, self.of(tensors))
-        give_weights(framework, layer, case["weights"])
+        give_weights(framework, layer, case)
 
     def of(self, tensors: Sequence[Any]) -> Any:
         """The layer's outputs for these tensors, or arrays where it computes eagerly."""
@@ -170,8 +139,7 @@ class Forward:
 
         if self._case["masked"]:
             tensors = [keras.layers.Masking(MASKED)(one) for one in tensors]
-        apart = self._case["apart"] or len(tensors) == 1
-        return self._layer(*tensors) if apart else self._layer(list(tensors))
+        return called(self._case, self._layer, tensors)
 
     def __call__(self, values: Arrays) -> Arrays:
         if self._model is None:
@@ -208,7 +176,7 @@ def gradients(framework: "KerasModels", forward: Forward, given: Arrays, outputs
     return [] if max(distance(*pair) for pair in zip(*found)) > RANDOM else found[0]
 
 
-def give_weights(framework: "KerasModels", layer: Any, between: Sequence[float]) -> None:
+def give_weights(framework: "KerasModels", layer: Any, case: Dict[str, Any]) -> None:
     """Weights drawn between two numbers, in the layout that all backends share; whole numbers are left."""
     from kbench_guest.frameworks.layers import find
 
@@ -218,7 +186,8 @@ def give_weights(framework: "KerasModels", layer: Any, between: Sequence[float])
             continue
         name, _, owner = find(layer, weight)
         shape = framework.shared_shape(owner, name, framework.shape_of(weight))
-        value = np.random.RandomState(number).uniform(between[0], between[1], shape).astype("float32")
+        random = np.random.RandomState(case["seed"] * SEEDS_APART + number)
+        value = random.uniform(case["weights"][0], case["weights"][1], shape).astype(case["dtype"] or "float32")
         weights.append(weight)
         values.append(framework.from_shared(owner, name, value))
     framework.set_values(weights, values)
@@ -237,15 +206,14 @@ def of_metric(framework: "KerasModels", make: Callable[[], Any], values: Arrays)
     return [framework.evaluated(one) for one in arrays.leaves(metric.result())]
 
 
-def after_steps(framework: "KerasModels", optimizer: Any, values: Arrays) -> Arrays:
-    """The weights of a small model after some steps of a new optimizer with these settings."""
+def after_steps(framework: "KerasModels", make: Callable[[], Any], case: Dict[str, Any], values: Arrays) -> Arrays:
+    """The weights of a small model after some steps of a new optimizer."""
     import keras
 
-    optimizer = optimizer.__class__.from_config(optimizer.get_config())
     model = keras.models.Sequential([keras.layers.Dense(2, input_shape=values[0].shape[1:])])
-    give_weights(framework, model, (-0.5, 0.5))
+    give_weights(framework, model, case)
     eagerly = {"run_eagerly": True} if framework.supports_run_eagerly else {}
-    model.compile(loss="mse", optimizer=optimizer, **eagerly)
+    model.compile(loss="mse", optimizer=make(), **eagerly)
     for _ in range(STEPS):
         model.train_on_batch(values[0], values[1])
     return framework.values(model.weights)

@@ -13,6 +13,11 @@ MODULES = (
     "random",
 )  # fmt: skip
 NO_CASES = ("get", "serialize", "deserialize", "serialize_keras_object", "deserialize_keras_object")
+# The classes that others are made of, which compute nothing.
+ABSTRACT = (
+    "Layer", "Wrapper", "Loss", "Metric", "Optimizer", "Initializer", "RandomInitializer", "Regularizer",
+    "Constraint",
+)  # fmt: skip
 INIT = operator.attrgetter("__init__")  # that of a class; its __new__ often takes anything
 PLAIN = (bool, int, float, str)
 
@@ -32,7 +37,7 @@ def public(module: str) -> List[Tuple[str, Any]]:
     """(name, class or function) of keras.<module>, each once: other names of the same thing are left out."""
     import keras
 
-    layer = keras.layers.Layer
+    kinds = {"layers": keras.layers.Layer, "optimizers": getattr(keras.optimizers, "Optimizer", None)}
     try:
         held = importlib.import_module(f"keras.{module}")
     except ImportError:
@@ -42,7 +47,8 @@ def public(module: str) -> List[Tuple[str, Any]]:
         value = getattr(held, name)
         if name.startswith("_") or name in NO_CASES or not callable(value) or not of_keras(value):
             continue
-        if module == "layers" and not (isinstance(value, type) and issubclass(value, layer) and value is not layer):
+        kind = kinds.get(module)
+        if name in ABSTRACT or (kind and not (isinstance(value, type) and issubclass(value, kind))):
             continue
         if id(value) not in found or name == getattr(value, "__name__", ""):
             found[id(value)] = (name, value)

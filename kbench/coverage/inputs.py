@@ -1,0 +1,176 @@
+"""The arrays that public names are tried with, as statements that draw them: in a guest and in pasted programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+Arrays = tuple[tuple[str, tuple[int, ...]], ...]  # kind and shape of each
+
+SEEDS_APART = 1000  # the arrays of a case have seeds of their own, as the weights of a layer
+EDGES = "[0.5, -np.inf, 1, np.nan, -0.0, 3, -1, 0.0, 0.5, np.inf, -3, -0.5]"
+_KINDS: Mapping[str, str] = {
+    "floats": "{random}.uniform(-1, 1, {shape}).astype('float32')",
+    "positive": "{random}.uniform(0.1, 1, {shape}).astype('float32')",
+    "integers": "{random}.randint(0, 4, {shape}).astype('int32')",
+    "classes": "{random}.randint(1, 4, {shape}).astype('int32')",  # without 0, which is a blank
+    "booleans": "{random}.uniform(-1, 1, {shape}) > 0",
+    "ties": "{random}.randint(-1, 2, {shape}).astype('float32')",
+    "sorted": "np.sort({random}.uniform(-1, 1, {shape})).astype('float32')",
+    "certain": "np.eye({last}, dtype='float32')[{random}.randint(0, {last}, {rows})]",
+    "words": "np.array(['cat', 'dog', 'fish'])[{random}.randint(0, 3, {shape})]",
+    "edges": "np.roll({edges}, {number}).astype('float32')",  # the same for all seeds
+    "edges of vectors": "np.roll({edges}, {number}).reshape(3, 4).astype('float32')",
+    "probabilities": "{random}.uniform(0.1, 1, {shape}).astype('float32')",
+    "masked": "{random}.uniform(-1, 1, {shape}).astype('float32')",
+    "definite": "{random}.uniform(-1, 1, {shape}).astype('float32')",
+}
+_THEN: Mapping[str, str] = {
+    "probabilities": "{x} /= {x}.sum(-1, keepdims=True)",
+    "masked": "{x}[:, -2:] = 0",  # the last steps of each sequence
+    "definite": "{x} = ({x} + {x}.T) / 4 + 2 * np.eye({last}, dtype='float32')",  # positive eigenvalues
+}
+
+
+def _floats(*shapes: tuple[int, ...]) -> Arrays:
+    return tuple(("floats", shape) for shape in shapes)
+
+
+_SMALL: Mapping[str, Arrays] = {
+    "image": _floats((1, 6, 6, 1)),
+    "sequence": _floats((1, 5, 1)),
+    "vectors": _floats((1, 1)),
+    "volume": _floats((1, 4, 4, 4, 1)),
+    "whole numbers": (("integers", (1, 1)),),
+    "two vectors": _floats((1, 1), (1, 1)),
+    "two sequences": _floats((1, 5, 1), (1, 5, 1)),
+}
+# The arrays of one name alone.
+OWN: Mapping[str, Arrays] = {
+    "activations.glu": _floats((3, 4)),
+    "layers.ConvLSTM3D": _floats((1, 2, 3, 3, 3, 2)),
+    "layers.GRUCell": _floats((2, 4), (2, 3)),
+    "layers.GroupNormalization": _floats((2, 3, 3, 6)),
+    "layers.HashedCrossing": (("integers", (4,)), ("integers", (4,))),
+    "layers.Hashing": (("integers", (4, 1)),),
+    "layers.LSTMCell": _floats((2, 4), (2, 3), (2, 3)),
+    "layers.MelSpectrogram": _floats((2, 64)),
+    "layers.SimpleRNNCell": _floats((2, 4), (2, 3)),
+    "layers.STFTSpectrogram": _floats((2, 32, 1)),
+    "layers.StackedRNNCells": _floats((2, 5, 3)),
+    "layers.StringLookup": (("words", (4, 1)),),
+    "layers.TextVectorization": (("words", (4, 1)),),
+    "losses.CTC": (("classes", (2, 3)), ("floats", (2, 5, 4))),
+    "losses.ctc": (("classes", (2, 3)), ("floats", (2, 5, 4))),
+    "metrics.MeanRelativeError": _floats((4, 5), (4, 5)),
+    "ops.argpartition": _floats((6,)),
+    "ops.associative_scan": _floats((3, 4)),
+    "ops.batch_normalization": (("floats", (2, 4, 3)), ("floats", (3,)), ("positive", (3,))),
+    "ops.cond": _floats((3, 4)),
+    "ops.conv": _floats((2, 6, 6, 3), (3, 3, 3, 2)),
+    "ops.conv_transpose": _floats((2, 6, 6, 3), (3, 3, 2, 3)),
+    "ops.correlate": _floats((6,), (3,)),
+    "ops.ctc_decode": _floats((2, 5, 4)),
+    "ops.ctc_loss": (("classes", (2, 3)), ("floats", (2, 5, 4))),
+    "ops.custom_gradient": _floats((3, 4)),
+    "ops.depth_to_space": _floats((2, 3, 3, 8)),
+    "ops.depthwise_conv": _floats((2, 6, 6, 3), (3, 3, 3, 2)),
+    "ops.digitize": _floats((3, 4)),
+    "ops.dot_product_attention": _floats(*[(2, 5, 2, 4)] * 3),
+    "ops.einsum": _floats((3, 4), (4, 4)),
+    "ops.fft": _floats((3, 4), (3, 4)),
+    "ops.fft2": _floats((3, 4), (3, 4)),
+    "ops.fold": _floats((2, 12, 9)),
+    "ops.fori_loop": _floats((3, 4)),
+    "ops.get_item": _floats((3, 4)),
+    "ops.glu": _floats((3, 4)),
+    "ops.histogram": _floats((12,)),
+    "ops.ifft2": _floats((3, 4), (3, 4)),
+    "ops.in_top_k": (("integers", (4,)), ("floats", (4, 5))),
+    "ops.irfft": _floats((3, 5), (3, 5)),
+    "ops.istft": _floats((2, 7, 5), (2, 7, 5)),
+    "ops.jvp": _floats((3, 4), (3, 4)),
+    "ops.map": _floats((3, 4)),
+    "ops.meshgrid": _floats((3, 4), (2, 3)),
+    "ops.polar": (("positive", (3,)), ("floats", (3,))),
+    "ops.psnr": _floats((2, 4, 4, 3), (2, 4, 4, 3)),
+    "ops.rearrange": _floats((2, 5, 3)),
+    "ops.scan": _floats((3, 4)),
+    "ops.scatter": (("integers", (4, 1)), ("floats", (4,))),
+    "ops.scatter_update": _floats((4, 3), (2, 3)),
+    "ops.searchsorted": (("sorted", (6,)), ("floats", (4,))),
+    **dict.fromkeys(
+        [f"ops.segment_{one}" for one in ("max", "min", "prod", "sum")], (("floats", (6, 3)), ("integers", (6,)))
+    ),
+    "ops.select": _floats((3, 4)),
+    "ops.separable_conv": _floats((2, 6, 6, 3), (3, 3, 3, 2), (1, 1, 6, 4)),
+    "ops.slice": _floats((3, 4)),
+    "ops.slice_update": _floats((3, 4), (2, 2)),
+    "ops.space_to_depth": _floats((2, 4, 4, 3)),
+    "ops.stop_gradient": _floats((3, 4)),
+    "ops.switch": _floats((3, 4)),
+    "ops.take_along_axis": (("floats", (4, 4)), ("integers", (4, 4))),
+    "ops.unravel_index": (("integers", (4,)),),
+    "ops.vander": _floats((4,)),
+    "ops.vectorize": _floats((3, 4)),
+    "ops.vectorized_map": _floats((3, 4)),
+    "ops.view": (("integers", (2, 4)),),
+    "ops.view_as_complex": _floats((3, 2)),
+    "ops.while_loop": _floats((3, 4)),
+}
+INPUTS: Mapping[str, Arrays] = {
+    "image": _floats((2, 6, 6, 3)),
+    "sequence": _floats((2, 5, 3)),
+    "vectors": _floats((3, 4)),
+    "volume": _floats((2, 4, 4, 4, 3)),
+    "whole numbers": (("integers", (2, 5)),),
+    "two vectors": _floats((3, 4), (3, 4)),
+    "two sequences": _floats((2, 5, 3), (2, 5, 3)),
+    "masked sequence": (("masked", (2, 5, 3)),),
+    "two masked sequences": (("masked", (2, 5, 3)), ("masked", (2, 5, 3))),
+    "definite matrix": (("definite", (3, 3)),),
+    "two matrices": (("definite", (3, 3)), *_floats((3, 3))),
+    "three matrices": (("definite", (3, 3)), *_floats((3, 3), (3, 3))),
+    "two whole numbers": (("integers", (2, 5)), ("integers", (2, 5))),
+    "two booleans": (("booleans", (2, 5)), ("booleans", (2, 5))),
+    "booleans": (("booleans", (2, 5)),),
+    "probabilities": (("probabilities", (4, 5)), ("probabilities", (4, 5))),
+    "labels": (("integers", (4,)), ("probabilities", (4, 5))),
+    "certain": (("certain", (4, 5)), ("certain", (4, 5))),  # probabilities of 0 and 1
+    "certain labels": (("integers", (4,)), ("certain", (4, 5))),
+    "numbers and indices": (("floats", (5, 4)), ("integers", (4,))),
+    "numbers": _floats((5, 3), (5, 2)),
+    "ties": (("ties", (3, 4)),),
+    "edges": (("edges", (12,)),),
+    "two edges": (("edges", (12,)), ("edges", (12,))),
+    "edges of vectors": (("edges of vectors", (3, 4)),),
+    "two edges of vectors": (("edges of vectors", (3, 4)), ("edges of vectors", (3, 4))),
+    "an empty axis": _floats((2, 0, 3)),
+    "a size of one": _floats((2, 1, 3)),
+    **{f"small {name}": arrays for name, arrays in _SMALL.items()},
+    "nothing": (),
+    **OWN,
+}
+
+
+def statements(name: str, seed: int = 0) -> list[list[str]]:
+    """The statements of numpy (np) that draw x0, x1, ... of this input: those of each array."""
+    return [_statements(kind, shape, number, seed) for number, (kind, shape) in enumerate(INPUTS.get(name, ()))]
+
+
+def all_statements(seed: int = 0) -> dict[str, list[str]]:
+    """Name of an input -> the text that draws each of its arrays."""
+    return {name: ["\n".join(lines) for lines in statements(name, seed)] for name in INPUTS}
+
+
+def _statements(kind: str, shape: Sequence[int], number: int, seed: int) -> list[str]:
+    words = {
+        "random": f"np.random.RandomState({seed * SEEDS_APART + number})",
+        "shape": tuple(shape),
+        "last": shape[-1],
+        "rows": tuple(shape[:-1]),
+        "x": f"x{number}",
+        "number": 5 * number,
+        "edges": EDGES,
+    }
+    lines = [f"x{number} = {_KINDS[kind].format(**words)}"]
+    return [*lines, _THEN[kind].format(**words)] if kind in _THEN else lines
