@@ -91,12 +91,14 @@ OF_NAME: Mapping[str, Mapping[str, Any]] = {
     "ops.broadcast_to": {"shape": [2, 3, 3]},
     "ops.ctc_decode": {"sequence_lengths": _python("np.array([5, 4], 'int32')")},
     "ops.fold": {"output_size": [4, 4], "kernel_size": 2},
+    "ops.istft": {"sequence_length": 8, "sequence_stride": 4},
     "ops.geomspace": {"start": 1, "stop": 4},
     "ops.multi_hot": {"num_classes": 4},
     "ops.rearrange": {"pattern": "b t c -> (b c) t"},
     "ops.scatter": {"shape": [6]},
     "ops.scatter_update": {"indices": _python("np.array([[2], [0]])")},
     "ops.slice": {"shape": [2, 2]},
+    "ops.stft": {"sequence_length": 8, "sequence_stride": 4},
     "ops.take_along_axis": {"axis": 0},
     "ops.unravel_index": {"shape": [2, 3]},
     "ops.view": {"dtype": "int16"},
@@ -196,6 +198,7 @@ SEQUENCES = (
 OF_ELEMENTS: Mapping[int, tuple[str, ...]] = {1: ("edges",), 2: ("two edges",)}
 ALONG_AXIS = ("ties", "edges")
 ALONG_AXIS_1 = ("a size of one", "an empty axis")
+NO_EDGES = ("ops.nextafter", "ops.rfft", "ops.tril", "ops.triu")  # of float32 alone, of sums, of matrices
 FLOAT16 = "float16"
 
 
@@ -254,9 +257,9 @@ def _of_name(about: Public) -> Iterator[ProbeCase]:
                 yield replace(plain, settings={**settings, **more})
     if module == "layers":
         yield from _more_of_layer(plain, name, about)
-    elif module in OF_MODULES and not own:
+    elif (module in OF_MODULES or {*arrays} == {"target", "output"}) and not own:
         yield replace(plain, inputs=("certain", "certain labels"), outputs_only=True)
-    elif arrays and module in ("ops", "activations") and not own and not listed and about.name not in FIRST:
+    elif arrays and module in ("ops", "activations") and not listed and about.name not in (*own, *FIRST, *NO_EDGES):
         yield from _more_of_function(plain, {one for one, _, _ in about.parameters})
 
 

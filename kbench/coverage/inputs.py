@@ -106,6 +106,7 @@ OWN: Mapping[str, Arrays] = {
     "ops.slice": _floats((3, 4)),
     "ops.slice_update": _floats((3, 4), (2, 2)),
     "ops.space_to_depth": _floats((2, 4, 4, 3)),
+    "ops.stft": _floats((2, 32)),
     "ops.stop_gradient": _floats((3, 4)),
     "ops.switch": _floats((3, 4)),
     "ops.take_along_axis": (("floats", (4, 4)), ("integers", (4, 4))),

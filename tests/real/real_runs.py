@@ -152,8 +152,8 @@ class Kbench:
     def parity_of_script(self, backends: str, file: Path) -> Finished:
         return self._run("parity", "--backends", backends, "--script", str(file))
 
-    def coverage(self, backends: str, only: str) -> Finished:
-        return self._run("coverage", "--backends", backends, "--only", only, "--fail-on", "differs")
+    def coverage(self, backends: str, only: str, *options: str) -> Finished:
+        return self._run("coverage", "--backends", backends, "--only", only, "--fail-on", "differs", *options)
 
     def _with_compiled(
         self, environment: Environment, threads: int, example: str = "{example}", compiled: str = ""

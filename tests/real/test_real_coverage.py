@@ -1,42 +1,171 @@
-"""`coverage` on real backends: a wrong layer planted in a copy of Keras differs, and nothing else does."""
+"""`coverage` on real backends: what is wrong in a copy of Keras differs, nothing else does, and programs show it."""
 
 from __future__ import annotations
 
+import base64
 import csv
+import json
+import os
 import shutil
+import subprocess
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from real_runs import KNOWN, Finished, Kbench
 
+from kbench.coverage import results
+from kbench.coverage.program import of_case
+from kbench.coverage.values import GOOD
 from kbench.environments import ensure
+from kbench.reported import Output
 
 pytestmark = pytest.mark.slow("three backends start twice: to list their names, and to try them")
-ONLY = "layers.Dense,layers.UnitNormalization,ops.logsumexp,random.normal"
-RIGHT, WRONG = "x = ops.add(x, self.bias)", "x = ops.subtract(x, self.bias)"
+# Ten mistakes: a name, its file below keras/src, what stands there, what is planted.
+PLANTED = (
+    # a sign
+    ("layers.Dense", "layers/core/dense.py", "x = ops.add(x, self.bias)", "x = ops.subtract(x, self.bias)"),
+    # an axis
+    ("layers.UnitNormalization", "layers/normalization/unit_normalization.py", "axis=-1,", "axis=1,"),
+    # an epsilon
+    ("layers.GroupNormalization", "layers/normalization/group_normalization.py", "epsilon=1e-3,", "epsilon=1e-5,"),
+    # a padding
+    ("layers.Conv1D", "layers/convolutional/conv1d.py", "[left_pad, 0], [0, 0]]", "[0, left_pad], [0, 0]]"),
+    # a gate
+    (
+        "layers.GRU",
+        "layers/rnn/gru.py",
+        "self.recurrent_activation(x_z + ",
+        "self.recurrent_activation(x_r + ",
+    ),
+    # a default
+    ("layers.LeakyReLU", "layers/activations/leaky_relu.py", "negative_slope=0.3", "negative_slope=0.2"),
+    # the derivative of an activation
+    ("layers.ReLU", "layers/activations/relu.py", "return activations.relu(", "return halved(activations.relu)("),
+    # a reduction
+    ("losses.CosineSimilarity", "losses/losses.py", "-ops.sum(y_true * y_pred,", "-ops.mean(y_true * y_pred,"),
+    # a bias correction
+    ("optimizers.Adam", "optimizers/adam.py", "lr * ops.sqrt(1 - beta_2_power)", "lr * (1 - beta_2_power)"),
+    # a count that is off by one
+    ("optimizers.Nadam", "optimizers/nadam.py", "ops.cast(self.iterations + 1, v", "ops.cast(self.iterations + 2, v"),
+)
+HALVED = """
+
+def halved(function):
+    def half(*args, **how):
+        from keras.src import ops
+
+        found = function(*args, **how)
+        return 0.5 * found + 0.5 * ops.stop_gradient(found)
+
+    return half
+"""
+RIGHT = (
+    "layers.Conv2D", "layers.ELU", "layers.LSTM", "layers.LayerNormalization", "losses.Poisson", "ops.logsumexp",
+    "optimizers.SGD", "random.normal",
+)  # fmt: skip
+# Names with each kind of input, and of each form that a program has.
+SHOWN = (
+    "activations.gelu", "constraints.UnitNorm", "layers.Attention", "layers.Conv1D", "layers.LSTM", "layers.LSTMCell",
+    "layers.Lambda", "losses.CTC", "losses.CategoricalCrossentropy", "metrics.Accuracy",
+    "metrics.hinge", "ops.concatenate", "ops.dtype", "ops.einsum", "ops.fft", "ops.max", "ops.scan",
+    "ops.searchsorted", "ops.segment_sum", "ops.solve", "ops.take", "optimizers.Adam", "regularizers.L2",
+)  # fmt: skip
+OLD = (
+    "activations.elu", "constraints.unit_norm", "layers.Conv1D", "layers.LSTM", "layers.Lambda", "layers.Dot",
+    "losses.categorical_crossentropy", "metrics.categorical_accuracy", "optimizers.Adam",
+)  # fmt: skip
+# Runs the programs of a list in a file, each alone, and writes the numbers that they print.
+RUNNER = """
+import json, sys
+import numpy as np
+
+def numbers(value):
+    if isinstance(value, (list, tuple)):
+        return [one for part in value for one in numbers(part)]
+    if isinstance(value, dict):
+        return [one for key in sorted(value) for one in numbers(value[key])]
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+    value = np.asarray(value).ravel()[:256]
+    return value.astype("complex128").view("float64").tolist()
+
+found = []
+for program in json.load(open(sys.argv[1])):
+    seen = []
+    exec(program, {"print": lambda *values: seen.extend(numbers(values))})
+    found.append(seen)
+json.dump(found, open(sys.argv[2], "w"))
+"""
 
 
 def states(run: Finished) -> dict[tuple[str, str], set[str]]:
     found: dict[tuple[str, str], set[str]] = {}
     with (run.folder / "coverage.csv").open(newline="") as file:
         for row in csv.DictReader(file):
-            found.setdefault((row["backend"].partition("+")[0], row["name"]), set()).add(row["state"])
+            found.setdefault((row["backend"], row["name"]), set()).add(row["state"])
     return found
 
 
-def test_a_wrong_sign_in_a_layer_is_found_and_nothing_else(kbench: Kbench, tmp_path: Path) -> None:
-    jax = KNOWN["keras3/jax"]
-    environment = ensure.ensure(jax, jax.builds[0], explicit=None)
-    (installed,) = environment.python.parent.parent.glob("lib/python*/site-packages/keras")
-    shutil.copytree(installed, tmp_path / "keras")
-    file = tmp_path / "keras" / "src" / "layers" / "core" / "dense.py"
-    assert RIGHT in file.read_text("utf-8")
-    file.write_text(file.read_text("utf-8").replace(RIGHT, WRONG), "utf-8")
+def python_of(backend: str) -> tuple[Path, dict[str, str]]:
+    """The Python of a backend's environment, and the variables that its cells get."""
+    about = KNOWN[backend]
+    environment = ensure.ensure(about, about.builds[0], explicit=None)
+    return environment.python, {**os.environ, **ensure.variables(environment, threads=1)}
 
-    run = kbench.coverage(f"keras3/torch,keras3/jax+keras={tmp_path}", ONLY)
+
+def test_ten_mistakes_in_a_copy_of_keras_are_found_and_nothing_else(kbench: Kbench, tmp_path: Path) -> None:
+    python, _ = python_of("keras3/torch")
+    (installed,) = python.parent.parent.glob("lib/python*/site-packages/keras")
+    shutil.copytree(installed, tmp_path / "keras")
+    for _, name, right, wrong in PLANTED:
+        file = tmp_path / "keras" / "src" / name
+        text = file.read_text("utf-8")
+        assert right in text, (name, right)
+        file.write_text(text.replace(right, wrong) + HALVED * ("halved" in wrong), "utf-8")
+
+    copy = f"keras3/torch+keras={tmp_path}"
+    only = ",".join([*(name for name, *_ in PLANTED), *RIGHT])
+    run = kbench.coverage(f"keras3/torch,keras3/tensorflow,{copy}", only)
     assert run.status == 1, run.output  # --fail-on differs
     found = states(run)
-    assert len(found) == 8, found
-    assert {name for name, one in found.items() if "differs" in one} == {("keras3/jax", "layers.Dense")}, run.output
-    assert {state for one in found.values() for state in one} == {"same", "differs"}, run.output
+    assert len(found) == 3 * (len(PLANTED) + len(RIGHT))
+    assert {key for key, one in found.items() if "differs" in one} == {(copy, name) for name, *_ in PLANTED}, (
+        run.output
+    )
     assert "layers.Dense(units=3) differs from keras3/numpy" in " ".join(run.output.split())
+
+
+@pytest.mark.parametrize(("backend", "only"), [("keras3/torch", SHOWN), ("keras2/tensorflow", OLD)])
+def test_the_program_of_a_case_prints_what_the_case_gave(
+    kbench: Kbench, tmp_path: Path, backend: str, only: tuple[str, ...]
+) -> None:
+    run = kbench.coverage(backend, ",".join(only), "--seed", "3")
+    told = {
+        number: case
+        for one in run.results().measured
+        if one.cell.backend == backend
+        for number, case in one.facts.cases.items()
+    }
+    shown = [one for row in results.names(run.results()) for one in row.cases if one.state in GOOD]
+    shown = [one for one in shown if not one.case.random and told[one.case.id].outputs]
+    assert {one.case.name for one in shown} == {*only}, run.output
+    keras_backend = KNOWN[backend].keras_backend
+    programs = [of_case(replace(one, trained=False), keras_backend) for one in shown]
+    (tmp_path / "programs.json").write_text(json.dumps(programs), "utf-8")
+    (tmp_path / "runner.py").write_text(RUNNER, "utf-8")
+    python, variables = python_of(backend)
+    asked = [str(python), "runner.py", "programs.json", "found.json"]
+    ended = subprocess.run(asked, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    for one, program, found in zip(shown, programs, json.loads((tmp_path / "found.json").read_text()), strict=True):
+        right = [number for output in told[one.case.id].outputs for number in numbers(output)]
+        assert np.allclose(found, right, rtol=1e-3, atol=1e-5, equal_nan=True), program
+
+
+def numbers(output: Output) -> Any:
+    """Real and imaginary parts, as RUNNER writes them."""
+    found = np.frombuffer(base64.b64decode(output.numbers), "<f4").astype("float64")
+    return found if output.kind == "c" else np.stack([found, 0 * found], -1).ravel()

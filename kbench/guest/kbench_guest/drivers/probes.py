@@ -40,6 +40,7 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
 
         framework = frameworks.load()
     framework.prepare()
+    framework.compile_quickly()
     check_loaded(spec, framework.versions(), events)
     if spec["policy"]:
         framework.set_policy(spec["policy"])

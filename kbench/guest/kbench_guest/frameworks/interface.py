@@ -161,6 +161,9 @@ class Framework(Device, Weights, Steps, Layers):
     def prepare(self) -> None:
         """Called before a model is made."""
 
+    def compile_quickly(self) -> None:
+        """Called before many small things are compiled that are computed once."""
+
     def seed(self, number: int) -> None:
         """Seed the random numbers of training, such as dropout's. They differ from framework to framework."""
         raise NotImplementedError
