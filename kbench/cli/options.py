@@ -172,7 +172,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "metavar": "PATTERNS",
         "help": "try only the public names like these, such as 'layers.Conv*,optimizers.*' (default: all)",
     },
-    "--quick": {**_FLAG, "help": "try each name once, with what it has to be given"},
+    "--quick": {**_FLAG, "help": "try each name once, with what it has to be given, and no training"},
     "--fail-on": {
         "type": list_of(FAILING),
         "default": (),

@@ -209,13 +209,13 @@ def chosen(names: Sequence[str], only: str) -> list[str]:
 
 
 def make(public: Mapping[str, Public], only: str = "", quick: bool = False, seed: int = 0) -> list[ProbeCase]:
-    """The cases of the chosen names, numbered; `quick`: each name once. A name without a known value has none. `seed`
-    moves all inputs and weights.
+    """The cases of the chosen names, numbered; `quick`: each name once, and its outputs alone. `seed` moves all inputs
+    and weights. A name without a known value has none.
     """
     found: list[ProbeCase] = []
     for name in chosen(sorted(public), only):
         for case in _of_name(public[name]):
-            found.append(replace(case, id=len(found), seed=seed))
+            found.append(replace(case, id=len(found), seed=seed, outputs_only=quick or case.outputs_only))
             if quick:
                 break
     return found
@@ -274,7 +274,8 @@ def _more_of_layer(plain: ProbeCase, name: str, about: Public) -> Iterator[Probe
     small = tuple(f"small {one}" for one in plain.inputs if f"small {one}" in inputs.INPUTS)
     if small:
         yield replace(plain, inputs=small, outputs_only=True)
-    if not any("initializer" in one for one, _, _ in about.parameters) and not plain.settings and small:
+    weights = any("initializer" in one for one, _, _ in about.parameters)
+    if small and not weights and not plain.settings and plain.inputs != OF_SEVERAL:
         yield replace(plain, inputs=("edges of vectors", "two edges of vectors"), outputs_only=True)
     if any(one != "words" for name in plain.inputs for one, _ in inputs.INPUTS[name]):
         yield replace(plain, dtype=FLOAT16, outputs_only=True)

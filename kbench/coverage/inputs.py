@@ -44,6 +44,20 @@ _SMALL: Mapping[str, Arrays] = {
     "two vectors": _floats((1, 1), (1, 1)),
     "two sequences": _floats((1, 5, 1), (1, 5, 1)),
 }
+# What is tried besides plain inputs.
+_TELLING: Mapping[str, Arrays] = {
+    "ties": (("ties", (3, 4)),),
+    "edges": (("edges", (12,)),),
+    "two edges": (("edges", (12,)), ("edges", (12,))),
+    "edges of vectors": (("edges of vectors", (3, 4)),),
+    "two edges of vectors": (("edges of vectors", (3, 4)), ("edges of vectors", (3, 4))),
+    "an empty axis": _floats((2, 0, 3)),
+    "a size of one": _floats((2, 1, 3)),
+    "certain": (("certain", (4, 5)), ("certain", (4, 5))),  # probabilities of 0 and 1
+    "certain labels": (("integers", (4,)), ("certain", (4, 5))),
+    **{f"small {name}": arrays for name, arrays in _SMALL.items()},
+}
+TELLING = frozenset(_TELLING)
 # The arrays of one name alone.
 OWN: Mapping[str, Arrays] = {
     "activations.glu": _floats((3, 4)),
@@ -136,18 +150,9 @@ INPUTS: Mapping[str, Arrays] = {
     "booleans": (("booleans", (2, 5)),),
     "probabilities": (("probabilities", (4, 5)), ("probabilities", (4, 5))),
     "labels": (("integers", (4,)), ("probabilities", (4, 5))),
-    "certain": (("certain", (4, 5)), ("certain", (4, 5))),  # probabilities of 0 and 1
-    "certain labels": (("integers", (4,)), ("certain", (4, 5))),
     "numbers and indices": (("floats", (5, 4)), ("integers", (4,))),
     "numbers": _floats((5, 3), (5, 2)),
-    "ties": (("ties", (3, 4)),),
-    "edges": (("edges", (12,)),),
-    "two edges": (("edges", (12,)), ("edges", (12,))),
-    "edges of vectors": (("edges of vectors", (3, 4)),),
-    "two edges of vectors": (("edges of vectors", (3, 4)), ("edges of vectors", (3, 4))),
-    "an empty axis": _floats((2, 0, 3)),
-    "a size of one": _floats((2, 1, 3)),
-    **{f"small {name}": arrays for name, arrays in _SMALL.items()},
+    **_TELLING,
     "nothing": (),
     **OWN,
 }

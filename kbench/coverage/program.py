@@ -122,6 +122,5 @@ def _value(value: Any) -> str:
 def in_words(case: ProbeCase) -> str:
     """The case as one line: `layers.Conv2D(filters=2, kernel_size=3)`."""
     words = case.code.replace("keras.", "") or f"{case.name}({_settings(case.settings).replace('keras.layers.', '')})"
-    special = case.outputs_only and not case.dtype
-    on = f" on {case.inputs[0]}" if special else ""
+    on = f" on {case.inputs[0]}" if case.inputs[0] in inputs.TELLING else ""
     return f"{words}{' behind a mask' * case.masked}{on}{f' in {case.dtype}' if case.dtype else ''}"

@@ -44,6 +44,8 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
     check_loaded(spec, framework.versions(), events)
     if spec["policy"]:
         framework.set_policy(spec["policy"])
+    if spec["ordered_updates"]:  # else a gradient may be that of a weight that has just changed
+        framework.order_all_updates()
     asked = spec["probes"]
     if not asked["cases"]:
         public_names.tell(events)

@@ -1,5 +1,6 @@
 """What both generations of Keras share: a model's layers and weights, its optimizer, the functions that it calls."""
 
+import functools
 import importlib
 import json
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
@@ -140,6 +141,17 @@ class KerasModels(Framework):
 
     def order_updates(self, made: Any) -> None:
         """Make an optimizer compute all gradients before any weight changes, and count the step last."""
+
+    def order_all_updates(self) -> None:
+        """The same for every optimizer that is made from now on."""
+        initialize = keras.optimizers.Optimizer.__init__
+
+        @functools.wraps(initialize)
+        def ordered(optimizer: Any, *args: Any, **kwargs: Any) -> None:
+            initialize(optimizer, *args, **kwargs)
+            self.order_updates(optimizer)
+
+        keras.optimizers.Optimizer.__init__ = ordered
 
     def correct_normalization(self) -> None:
         """Before a model is made: let BatchNormalization train as it states, with its epsilon and gamma."""
