@@ -209,7 +209,7 @@ def chosen(names: Sequence[str], only: str) -> list[str]:
 
 
 def make(public: Mapping[str, Public], only: str = "", quick: bool = False, seed: int = 0) -> list[ProbeCase]:
-    """The cases of the chosen names, numbered; `quick`: each name once, and its outputs alone. `seed` moves all inputs
+    """The cases of the chosen names, numbered; `quick`: each name once, its outputs alone. `seed` moves all inputs
     and weights. A name without a known value has none.
     """
     found: list[ProbeCase] = []
