@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kbench.coverage.cases import INPUTS
-from kbench.coverage.values import CaseResult, ProbeCase
+from kbench.coverage.values import FIT, GRADIENTS, CaseResult, ProbeCase
 
 _DRAWN = {
     "floats": "np.random.RandomState({}).uniform(-1, 1, {}).astype('float32')",
@@ -38,7 +38,7 @@ def of_case(result: CaseResult, keras_backend: str) -> str:
             lines.append(f"x{number}[:, -2:] = 0")
         if kind == "probabilities":
             lines.append(f"x{number} /= x{number}.sum(-1, keepdims=True)")
-    return "\n".join([*lines, *_call(case, module, name, names, result.trained)]) + "\n"
+    return "\n".join([*lines, *_call(case, module, name, names, result.check in (GRADIENTS, FIT))]) + "\n"
 
 
 def _call(case: ProbeCase, module: str, name: str, names: list[str], trained: bool) -> list[str]:

@@ -28,6 +28,7 @@ class Keras3(keras_models.KerasModels):
     eager = True
     supports_run_eagerly = True
     function_maker = "make_"
+    file_formats: Tuple[str, ...] = (".keras", ".h5")
     kernels: Tuple[str, ...] = time_steps.HAVE_KERNELS  # the recurrent layers that a fused kernel computes on GPUs
     # In RMSprop it divides by sqrt(v + epsilon), Keras 2 by sqrt(v) + epsilon.
     epsilon_under_root = True
