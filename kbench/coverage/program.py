@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kbench.coverage.cases import INPUTS
-from kbench.coverage.values import FIT, GRADIENTS, CaseResult, ProbeCase
+from kbench.coverage.values import CONFIG, ELSEWHERE, FIT, FORMATS, GRADIENTS, GRAPH, CaseResult, ProbeCase
 
 _DRAWN = {
     "floats": "np.random.RandomState({}).uniform(-1, 1, {}).astype('float32')",
@@ -19,6 +19,26 @@ _STEP = (
     'model.compile(loss="mse", optimizer=keras.optimizers.SGD(1.0))',
     "model.train_on_batch({0}, 0.3 * np.ones_like(model.predict({0})))",
     "print(layer.get_weights())",
+)
+_STEPS = (  # one in a graph, and one run eagerly
+    "start = layer.get_weights()",
+    "for eagerly in (False, True):",
+    "    layer.set_weights(start)",
+    '    model.compile(loss="mse", optimizer=keras.optimizers.SGD(1.0), run_eagerly=eagerly)',
+    "    model.train_on_batch({0}, 0.3 * np.ones_like(model.predict({0})))",
+    "    print(layer.get_weights())",
+)
+_FILE = (
+    "print(model.predict({0}))",
+    'model.save("model.{1}")',
+    'print(keras.models.load_model("model.{1}").predict({0}))',
+)
+_OF_CHECK = {GRADIENTS: _STEP, FIT: _STEPS, GRAPH: ("print(model({0}), model.predict({0}))",), ELSEWHERE: _FILE} | (
+    dict.fromkeys(FORMATS, _FILE)
+)
+_OF_OPTIMIZERS = (  # in a graph or in a file
+    'model.save("model.{0}"); model.train_on_batch(x0, x1); print(model.get_weights())',
+    'model = keras.models.load_model("model.{0}"); model.train_on_batch(x0, x1); print(model.get_weights())',
 )
 
 
@@ -38,10 +58,10 @@ def of_case(result: CaseResult, keras_backend: str) -> str:
             lines.append(f"x{number}[:, -2:] = 0")
         if kind == "probabilities":
             lines.append(f"x{number} /= x{number}.sum(-1, keepdims=True)")
-    return "\n".join([*lines, *_call(case, module, name, names, result.check in (GRADIENTS, FIT))]) + "\n"
+    return "\n".join([*lines, *_call(case, module, name, names, result.check)]) + "\n"
 
 
-def _call(case: ProbeCase, module: str, name: str, names: list[str], trained: bool) -> list[str]:
+def _call(case: ProbeCase, module: str, name: str, names: list[str], check: str) -> list[str]:
     made = f"keras.{module}.{name}({_settings(case.settings)})"
     if module == "layers":
         given = [f"inputs[{number}]" for number in range(len(names))]
@@ -58,15 +78,23 @@ def _call(case: ProbeCase, module: str, name: str, names: list[str], trained: bo
             f"outputs = layer({joined if case.apart or len(given) == 1 else f'[{joined}]'})",
             f"layer.set_weights([{weights}])",
             "model = keras.models.Model(inputs, outputs)",
-            *(line.format(batch) for line in (_STEP if trained else _PREDICTION)),
+            *(
+                line.format(batch, check if check in FORMATS else "keras")
+                for line in _OF_CHECK.get(check, _PREDICTION)
+            ),
         ]
     if module == "optimizers":
         return [
             "model = keras.Sequential([keras.layers.Dense(2)])",
-            f'model.compile(loss="mse", optimizer={made})',
+            f'model.compile(loss="mse", optimizer={made}{", run_eagerly=False" * (check == GRAPH)})',
             "for _ in range(3): model.train_on_batch(x0, x1)",
-            "print(model.get_weights())",
+            *(
+                line.format(check)
+                for line in (_OF_OPTIMIZERS if check in FORMATS else ("print(model.get_weights())",))
+            ),
         ]
+    if check == CONFIG or (check in (GRAPH, GRADIENTS) and names):
+        return _of_check(case, module, name, names, check)
     if case.arrays:
         given = [f"{key}={one}" for key, one in zip(case.arrays, names, strict=False)]
         return [f"print(keras.{module}.{name}({', '.join([*given, _settings(case.settings)]).rstrip(', ')}))"]
@@ -79,6 +107,44 @@ def _call(case: ProbeCase, module: str, name: str, names: list[str], trained: bo
             "print(metric.result())",
         ]
     return [f"print({made}({'(200, 150)' if module == 'initializers' else ', '.join(names)}))"]
+
+
+def _of_check(case: ProbeCase, module: str, name: str, names: list[str], check: str) -> list[str]:
+    """A function or an object in a model of one sample, or made again of its configuration."""
+    is_class = name[:1].isupper()
+    settings, arrays = _settings(case.settings), ", ".join(names)
+    lines = [f"function = keras.{module}.{name}{f'({settings})' if is_class else ''}"]
+    given = [f"{key}={{}}" if key else "{}" for key in (case.arrays or [""] * len(names))]
+    more = settings.replace("{", "{{").replace("}", "}}") if not is_class else ""
+    call = "function({})".format(", ".join([*given, *([more] if more else [])]))
+    if check == CONFIG:
+        again = f"function = keras.{module}.deserialize(keras.{module}.serialize(function))"
+        if module == "initializers":
+            call = "function((200, 150))"
+        shown = f"print({call.format(*names)})"
+        return [*lines, shown, again, shown]
+    in_model = call.format(*(f"x[{number}][0]" for number in range(len(names))))
+    lines += [
+        f"arrays = [x[None] for x in ({arrays},)]",
+        "inputs = [keras.layers.Input(x.shape[1:], dtype=x.dtype.name) for x in arrays]",
+    ]
+    if check == GRADIENTS:
+        lines += [
+            "eye = lambda x: keras.layers.Dense(x.shape[-1], use_bias=False, kernel_initializer='identity')",
+            "before = [eye(x)(x) if x.dtype == 'float32' else x for x in inputs]",
+        ]
+    lines.append(
+        f"outputs = keras.layers.Lambda(lambda x: {in_model}[None])({'before' if check == GRADIENTS else 'inputs'})"
+    )
+    lines.append("model = keras.models.Model(inputs, outputs)")
+    if check == GRADIENTS:
+        return [
+            *lines,
+            'model.compile(loss="mse", optimizer=keras.optimizers.SGD(1.0))',
+            "model.train_on_batch(arrays, 0.3 * np.ones_like(model.predict(arrays)))",
+            "print(model.get_weights())",
+        ]
+    return [*lines, f"print({call.format(*names)}, model.predict(arrays)[0])"]
 
 
 def _settings(settings: Mapping[str, Any]) -> str:

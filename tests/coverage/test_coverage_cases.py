@@ -8,7 +8,7 @@ import pytest
 
 from kbench.coverage import cases
 from kbench.coverage.program import in_words, of_case
-from kbench.coverage.values import DIFFERS, GRADIENTS, CaseResult
+from kbench.coverage.values import CHECKS, DIFFERS, FIT, FORMATS, GRADIENTS, CaseResult
 from kbench.reported import Public
 
 CONVOLUTION = (("filters", 1, None), ("kernel_size", 1, None), ("padding", 0, "valid"), ("use_bias", 0, True))
@@ -83,6 +83,8 @@ def test_each_case_has_a_program_and_inputs(case: cases.ProbeCase) -> None:
         program = of_case(CaseResult(case, "keras9/fake", DIFFERS, inputs=inputs), "fake")
         compile(program, "program.py", "exec")
         assert f"keras.{case.name}(" in program
-        trained = of_case(CaseResult(case, "keras9/fake", DIFFERS, inputs=inputs, check=GRADIENTS), "fake")
-        compile(trained, "program.py", "exec")
-        assert ("train_on_batch" in trained) == case.name.startswith(("layers.", "optimizers."))
+        for check in CHECKS:
+            program = of_case(CaseResult(case, "keras9/fake", DIFFERS, inputs=inputs, check=check), "fake")
+            compile(program, "program.py", "exec")
+            assert "train_on_batch" in program or check not in (GRADIENTS, FIT) or not case.name.startswith("layers.")
+            assert "save" in program or check not in FORMATS or not case.name.startswith(("layers.", "optimizers."))
