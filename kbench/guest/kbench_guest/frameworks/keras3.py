@@ -256,6 +256,13 @@ class TensorFlow2(TensorFlow2Mixin, Keras3):
 class JAX(Keras3):
     kernels = ("LSTM",)
     _compilations: Optional[int] = None  # not asked yet
+    _forgotten = 0
+
+    def forget_all(self) -> None:
+        """What was compiled stays in memory, also of models that are gone: megabytes of each."""
+        self._forgotten += 1
+        if self._forgotten % 100 == 0:
+            self.module.clear_caches()
 
     def _count(self, event: str, seconds: float, **more: Any) -> None:
         self._compilations += event.endswith("backend_compile_duration")
