@@ -178,6 +178,9 @@ def test_gradients_with_a_kink_or_of_other_arrays_are_left_to_the_majority() -> 
     told = {name: gave(RIGHT, gradients=RIGHT, slopes=(0.5,)) for name in ("keras9/a", "keras9/b")}
     for slopes in ((None,), (9.0, 9.0), ()):
         assert {state for state, _ in states({**told, REFERENCE: gave(RIGHT, slopes=slopes)}).values()} == {"same"}
+    for name in results.OTHER_GRADIENTS:
+        wrong = {**told, REFERENCE: gave(RIGHT, slopes=(9.0,))}
+        assert {state for state, _ in states(wrong, name).values()} == {"same"}
     found = states({**told, "keras9/d": gave(RIGHT, gradients=-RIGHT), REFERENCE: gave(RIGHT, slopes=(None,))})
     assert found["keras9/d"] == ("differs", "a step changes its weights otherwise")
 

@@ -1,4 +1,4 @@
-"""`coverage` on real backends: faults planted in a copy of Keras are found, each by its check, and nothing else is."""
+"""`coverage` on real backends: faults planted in a copy of Keras are found, each by its check, and nothing else."""
 
 from __future__ import annotations
 

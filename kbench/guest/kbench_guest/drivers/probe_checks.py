@@ -78,12 +78,12 @@ class Checks:
         self._found: Dict[str, Check] = {}
 
     def fields(self, case: int, is_random: bool, is_reference: bool) -> Dict[str, Any]:
-        """The fields of the case's event, but for its gradients arrays."""
+        """Fields of the case's event, but its gradients as arrays."""
         learns = self._subject.in_graph and all(one.dtype.kind == "f" for one in self._outputs) and bool(self._given)
         found = {}
         if self._asked["checks"] and not is_reference:
             self._unlike_itself(case, is_random)
-        if self._asked["checks"] and is_reference and learns:
+        if self._asked["checks"] and is_reference and learns and all(one.dtype == "float64" for one in self._outputs):
             with contextlib.suppress(Exception):
                 found["slopes"] = Training(self._framework, self._subject, self._given, self._outputs).slopes()
         elif self._asked["trains"] and learns and (self._asked["checks"] or self._subject.is_layer):
@@ -139,10 +139,9 @@ class Checks:
         folder, own = self._asked["saved"], self._framework.file_formats[0]
         os.makedirs(folder, exist_ok=True)
         others = glob.glob(os.path.join(glob.escape(folder), f"{case} *"))
-        model = self._subject.model(self._given)
 
         def here(form: str) -> Check:
-            with in_a_file(model, form) as path:
+            with in_a_file(self._subject.model(self._given), form) as path:
                 found = self._loaded(path)
                 if form == own and not others and found.get("off", LIKE) < LIKE:
                     backend = urllib.parse.quote(self._asked["backend"], safe="")[:200]

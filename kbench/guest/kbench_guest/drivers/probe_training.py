@@ -112,9 +112,9 @@ class Training:
         (value,) = self._framework.values([weight])
         losses = []
         for size in (-DIFFERENCE, 0.0, DIFFERENCE):
+            self._framework.set_values(self._model.weights, self._initial)  # also what a step changes by itself
             self._framework.set_values([weight], [value + size * direction(number, value.shape)])
             losses.append(self._loss())
-        self._framework.set_values([weight], [value])
         below, here, above = losses
         return ((here - below) / DIFFERENCE, (above - here) / DIFFERENCE) if np.isfinite(losses).all() else None
 
