@@ -1,6 +1,6 @@
 """What a case of Keras's public names computes, and its gradients: by a step of training, and by differences."""
 
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence
 
 import numpy as np
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 TARGET = 0.3  # of every output
 RANDOM = 1e-4  # if two steps from the same weights differ by more, the layer draws numbers
-DIFFERENCE = 1e-6  # of a weight, to both sides: in float64
-KINK = 1e-3  # how far the slopes to both sides may be apart, of the largest or of SMALL
+DIFFERENCES = (1e-6, 1e-4)  # of a weight, to both sides: in float64
+KINK = 1e-3  # how far the slopes by these may be apart, of the largest or of SMALL
 SMALL = 1e-2
 
 Arrays = List[np.ndarray]
@@ -97,26 +97,32 @@ class Training:
         return [value for _, values in self._framework.weights(self._model) for value in values]
 
     def slopes(self) -> List[Optional[float]]:
-        """The slope of the loss along `direction` of each of those arrays, by central differences; None of what is
-        not trained, and where the slopes to both sides differ.
+        """The slope of the loss along `direction` of each of those arrays, by finite differences; None of what is not
+        trained, has a kink there, or was computed in float32 on its way.
         """
         model = self._model
-        self._framework.set_values(model.weights, self._initial)
         weights = [weight for layer, _ in self._framework.own_weights(model) for weight in layer.weights]
         trained = [any(one is other for other in model.trainable_weights) for one in weights]
-        sides = [self._both_sides(one, number) if trained[number] else None for number, one in enumerate(weights)]
-        largest = max([abs(sum(one)) / 2 for one in sides if one] + [SMALL])
-        return [sum(one) / 2 if one and abs(one[0] - one[1]) <= KINK * largest else None for one in sides]
+        found = [self._slopes(one, number) if trained[number] else [] for number, one in enumerate(weights)]
+        largest = max([abs(one[0]) for one in found if one] + [SMALL])
+        return [one[0] if one and max(one) - min(one) <= KINK * largest else None for one in found]
 
-    def _both_sides(self, weight: Any, number: int) -> Optional[Tuple[float, float]]:
+    def _slopes(self, weight: Any, number: int) -> List[float]:
+        """To both sides, to each side, and the same from further away; empty if one is no number."""
+        self._framework.set_values(self._model.weights, self._initial)
         (value,) = self._framework.values([weight])
-        losses = []
-        for size in (-DIFFERENCE, 0.0, DIFFERENCE):
+        along = direction(number, value.shape)
+
+        def loss(size: float) -> float:
             self._framework.set_values(self._model.weights, self._initial)  # also what a step changes by itself
-            self._framework.set_values([weight], [value + size * direction(number, value.shape)])
-            losses.append(self._loss())
-        below, here, above = losses
-        return ((here - below) / DIFFERENCE, (above - here) / DIFFERENCE) if np.isfinite(losses).all() else None
+            self._framework.set_values([weight], [value + size * along])
+            return self._loss()
+
+        near, far = ((loss(-size), loss(size)) for size in DIFFERENCES)
+        here, (step, further) = loss(0.0), DIFFERENCES
+        sides = [(here - near[0]) / step, (near[1] - here) / step]
+        found = [sum(sides) / 2, *sides, (far[1] - far[0]) / 2 / further]
+        return found if np.isfinite(found).all() else []
 
     def _loss(self) -> float:
         y_pred = self._model(self._x, training=True)
