@@ -110,6 +110,7 @@ class Begun(Event, frozen=True, tag="begun"):
     """A case of a public name has begun."""
 
     case: int
+    check: str | None = None  # of it; None: its outputs
 
 
 class Output(msgspec.Struct, frozen=True):
@@ -118,6 +119,15 @@ class Output(msgspec.Struct, frozen=True):
     shape: Shape
     kind: str  # of its numbers, as numpy names it
     numbers: str  # the first of them: float32, in base64
+
+
+class Check(msgspec.Struct, frozen=True):
+    """What came of a check of a case: one of the first three."""
+
+    off: float | None = None  # by how much
+    how: str | None = None  # it differs, in words
+    error: str | None = None
+    saved_on: str | None = None  # the backend that saved the file
 
 
 class Case(Event, frozen=True, tag="case"):
@@ -130,6 +140,10 @@ class Case(Event, frozen=True, tag="case"):
     outputs: tuple[Output, ...] = ()
     gradients: tuple[Output, ...] | None = None  # of inputs and weights, of a layer; empty if they are random
     untrained: str | None = None  # why there are none
+    slopes: tuple[float | None, ...] | None = (
+        None  # of the loss along a direction of each; of the reference, by differences
+    )
+    checks: dict[str, Check] | None = None  # by their names: those of `kbench.coverage.values` and of file formats
     moved: float | None = None  # how far its outputs move with inputs moved by one unit in the last place
 
 
@@ -379,6 +393,7 @@ class Facts(msgspec.Struct, frozen=True, dict=True):  # which keeps what is aske
     public: dict[str, Public] = {}
     cases: dict[int, Case] = {}
     begun: int | None = None  # the last case that was
+    begun_check: str = ""  # and its check
     # A program: by its lines.
     program: Program | None = None
     sites: dict[str, Site] = {}

@@ -6,14 +6,35 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kbench.coverage import inputs
-from kbench.coverage.values import CaseResult, ProbeCase
+from kbench.coverage.values import CONFIG, ELSEWHERE, FIT, FORMATS, GRADIENTS, GRAPH, CaseResult, ProbeCase
 
-GRAPH = "keras2/"  # the generation whose tensors have to be evaluated
+KERAS2 = "keras2/"  # the generation whose tensors have to be evaluated
 _NO_FLOATS = ("integers", "classes", "booleans", "words")
 _STEP = (
     'model.compile(loss="mse", optimizer=keras.optimizers.SGD(1.0))',
     "model.train_on_batch({0}, 0.3 * np.ones_like(model.predict({0})))",
     "print(layer.get_weights())",
+)
+_PREDICTION = ("print(model.predict({0}))",)
+_STEPS = (  # one in a graph, and one run eagerly
+    "start = layer.get_weights()",
+    "for eagerly in (False, True):",
+    "    layer.set_weights(start)",
+    '    model.compile(loss="mse", optimizer=keras.optimizers.SGD(1.0), run_eagerly=eagerly)',
+    "    model.train_on_batch({0}, 0.3 * np.ones_like(model.predict({0})))",
+    "    print(layer.get_weights())",
+)
+_FILE = (
+    "print(model.predict({0}))",
+    'model.save("model.{1}")',
+    'print(keras.models.load_model("model.{1}").predict({0}))',
+)
+_OF_CHECK = {GRADIENTS: _STEP, FIT: _STEPS, GRAPH: ("print(model({0}), model.predict({0}))",), ELSEWHERE: _FILE} | (
+    dict.fromkeys(FORMATS, _FILE)
+)
+_OF_OPTIMIZERS = (  # in a graph or in a file
+    'model.save("model.FORMAT"); model.train_on_batch(x0, x1); print(model.get_weights())',
+    'model = keras.models.load_model("model.FORMAT"); model.train_on_batch(x0, x1); print(model.get_weights())',
 )
 
 
@@ -34,16 +55,19 @@ def of_case(result: CaseResult, keras_backend: str) -> str:
         ]
     module = case.name.partition(".")[0]
     if module == "layers":
-        lines += _of_layer(case, names, result.backend.startswith(GRAPH), result.trained)
+        lines += _of_layer(case, names, result.backend.startswith(KERAS2), result.check)
     elif module == "optimizers":
         lines += [
             "model = keras.Sequential([keras.layers.Dense(2, input_shape=(3,))])",
             _weights("model", case),
-            f'model.compile(loss="mse", optimizer={_made(case)})',
+            f'model.compile(loss="mse", optimizer={_made(case)}{", run_eagerly=False" * (result.check == GRAPH)})',
             "for _ in range(3): model.train_on_batch(x0, x1)",
-            "print(model.get_weights())",
+            *(_OF_OPTIMIZERS if result.check in FORMATS else ("print(model.get_weights())",)),
         ]
-    elif result.backend.startswith(GRAPH):
+        lines = [line.replace("FORMAT", result.check) for line in lines]
+    elif result.check == CONFIG or (result.check in (GRAPH, GRADIENTS) and names):
+        lines += _of_check(case, module, names, result.check)
+    elif result.backend.startswith(KERAS2):
         lines += [f"{name} = keras.backend.variable({name}, dtype={name}.dtype.name)" for name in names]
         lines += [f"print(keras.backend.eval({_value_of(case, module, names)}))"]
     elif module == "metrics" and not case.arrays:
@@ -68,9 +92,9 @@ def _value_of(case: ProbeCase, module: str, names: Sequence[str]) -> str:
     return f"{_made(case)}({'(200, 150)' if module == 'initializers' else ', '.join(names)})"
 
 
-def _of_layer(case: ProbeCase, names: Sequence[str], in_graph: bool, trained: bool) -> list[str]:
+def _of_layer(case: ProbeCase, names: Sequence[str], in_graph: bool, check: str) -> list[str]:
     made, weights = f"layer = {_made(case)}", _weights("layer", case)
-    if not in_graph and not trained:
+    if not in_graph and check not in _OF_CHECK:
         masks = [f"{one} = keras.layers.Masking()({one})" for one in names if case.masked]
         called = f"layer({_given(case, names)})"
         return [made, *masks, called, weights, f"print({called})"]
@@ -83,8 +107,43 @@ def _of_layer(case: ProbeCase, names: Sequence[str], in_graph: bool, trained: bo
         f"outputs = layer({_given(case, given)})",
         weights,
         "model = keras.models.Model(inputs, outputs)",
-        *([one.format(batch) for one in _STEP] if trained else [f"print(model.predict({batch}))"]),
+        *(one.format(batch, check if check in FORMATS else "keras") for one in _OF_CHECK.get(check, _PREDICTION)),
     ]
+
+
+def _of_check(case: ProbeCase, module: str, names: Sequence[str], check: str) -> list[str]:
+    """A function or an object in a model of one sample, or made again of its configuration."""
+    value = _value_of(case, module, names)
+    if check == CONFIG:
+        is_class = case.name.partition(".")[2][:1].isupper()
+        made = _made(case) if is_class else f"keras.{case.name}"
+        shown = f"print({value.replace(made, 'function', 1)})"
+        again = f"function = keras.{module}.deserialize(keras.{module}.serialize(function))"
+        return [f"function = {made}", shown, again, shown]
+    samples = ", ".join(f"x[{number}][0]" for number in range(len(names)))
+    lines = [
+        f"function = lambda {', '.join(names)}: {value}",
+        f"arrays = [x[None] for x in [{', '.join(names)}]]",
+        "inputs = [keras.layers.Input(x.shape[1:], dtype=x.dtype.name) for x in arrays]",
+    ]
+    if check == GRADIENTS:
+        lines += [
+            "eye = lambda x: keras.layers.Dense(x.shape[-1], use_bias=False, kernel_initializer='identity')",
+            "before = [eye(x)(x) if x.dtype == 'float32' else x for x in inputs]",
+        ]
+    fed = "before" if check == GRADIENTS else "inputs"
+    lines += [
+        f"outputs = keras.layers.Lambda(lambda x: function({samples})[None])({fed})",
+        "model = keras.models.Model(inputs, outputs)",
+    ]
+    if check == GRADIENTS:
+        return [
+            *lines,
+            'model.compile(loss="mse", optimizer=keras.optimizers.SGD(1.0))',
+            "model.train_on_batch(arrays, 0.3 * np.ones_like(model.predict(arrays)))",
+            "print(model.get_weights())",
+        ]
+    return [*lines, f"print(function({', '.join(names)}), model.predict(arrays)[0])"]
 
 
 def _given(case: ProbeCase, names: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ import base64
 import math
 import signal
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +17,20 @@ import numpy as np
 
 from kbench.coverage.values import (
     ABSENT,
+    CHECKS,
+    CONFIG,
     CRASHES,
     DIFFERS,
+    ELSEWHERE,
+    FIT,
+    FORMATS,
+    GOOD,
+    GRADIENTS,
+    GRAPH,
     HANGS,
     KIND,
     NOT_RUN,
+    OUTPUTS,
     RAISES,
     SAME,
     STATES,
@@ -34,6 +43,7 @@ from kbench.coverage.values import (
 from kbench.errors import UserError
 from kbench.reported import Case, Output
 from kbench.store.reading import RunRecord, RunResults
+from kbench.text import significant
 from kbench.values import INTERRUPTED, OK, Measured
 
 if TYPE_CHECKING:
@@ -50,6 +60,8 @@ OF_RANDOM = 0.1  # of the standard deviation: how far two means and deviations o
 UNSET = ("ops.empty", "ops.empty_like")  # whose numbers are whatever was in the memory
 # Unique but for signs and order.
 UP_TO_SIGNS = ("ops.svd", "ops.qr", "ops.eig", "ops.eigh")
+# They give other gradients than their values have: of what is constant by definition, or symmetric.
+OTHER_GRADIENTS = ("ops.stop_gradient", "layers.SpectralNormalization", "ops.cholesky", "ops.cholesky_inverse")
 REFERENCE = "+policy=float64"  # at the end of the name of the backend that is the measure of the others
 
 
@@ -59,7 +71,7 @@ class _Backend:
 
     public: set[str] = field(default_factory=set)
     cases: dict[int, Case] = field(default_factory=dict)
-    ended: dict[int, tuple[str, str]] = field(default_factory=dict)  # the cases that ended a process: state, sentence
+    ended: dict[int, tuple[str, str, str]] = field(default_factory=dict)  # by which case: state, sentence, check
     reason: str = ""  # why it has not told its names
 
 
@@ -125,7 +137,8 @@ def _told(measured: Sequence[Measured]) -> dict[str, _Backend]:
             told.reason = outcome.reason
         if facts.begun is not None and facts.begun not in facts.cases and outcome.status != INTERRUPTED:
             hangs = outcome.exit_code == -signal.SIGALRM
-            told.ended[facts.begun] = (HANGS, "not done in its time") if hangs else (CRASHES, outcome.reason)
+            how = (HANGS, "not done in its time") if hangs else (CRASHES, outcome.reason)
+            told.ended[facts.begun] = (*how, facts.begun_check if facts.begun_check in CHECKS else OUTPUTS)
     return found
 
 
@@ -157,8 +170,9 @@ def _compare(case: ProbeCase, told: Mapping[str, _Backend]) -> dict[str, CaseRes
     found = {}
     for name, one in told.items():
         if case.id in one.ended:
-            state, sentence = one.ended[case.id]
-            found[name] = CaseResult(case, name, state, sentence, inputs=inputs)
+            state, sentence, check = one.ended[case.id]
+            before = f"{_WORDS[check][0]}: " if check in _WORDS else ""
+            found[name] = CaseResult(case, name, state, before + sentence, inputs=inputs, check=check)
         elif name not in took:
             found[name] = CaseResult(case, name, ABSENT if case.name not in one.public else NOT_RUN)
         elif name not in numbers:
@@ -174,27 +188,106 @@ def _compare(case: ProbeCase, told: Mapping[str, _Backend]) -> dict[str, CaseRes
             how, size = _difference(case, well[name].outputs, numbers[name], well[against].outputs, numbers[against])
             state = DIFFERS if how or size > allowed else SAME
             found[name] = CaseResult(case, name, state, how, size, against, inputs)
-    return _with_gradients(found, {name: well[name] for name in numbers})
+    return _with_checks(found, {name: well[name] for name in numbers})
 
 
-def _with_gradients(found: dict[str, CaseResult], told: Mapping[str, Case]) -> dict[str, CaseResult]:
-    """The results with what is wrong of gradients, where outputs are right."""
-    trained = {name: one.gradients for name, one in told.items() if one.gradients and found[name].state == SAME}
-    numbers = {name: [_numbers(one) for one in of] for name, of in trained.items()}
-    against = min(
-        trained, key=lambda name: _median(_apart(trained, numbers, name, other) for other in trained), default=""
-    )
-    for name, one in told.items():
-        if not trained or found[name].state != SAME:
-            continue
-        if one.untrained and any(np.abs(values).max(initial=0.0) > NO_GRADIENT for values in numbers[against]):
-            found[name] = replace(found[name], state=RAISES, sentence=f"in training: {one.untrained}", trained=True)
-        elif name in trained and (size := _apart(trained, numbers, name, against)) > OF_GRADIENTS:
-            how = "a step changes its weights otherwise" if math.isfinite(size) else "weights of other shapes"
-            found[name] = replace(
-                found[name], state=DIFFERS, sentence=how, deviation=size, against=against, trained=True
-            )
+def _with_checks(found: dict[str, CaseResult], told: Mapping[str, Case]) -> dict[str, CaseResult]:
+    """The results with the worst of the further checks, the simplest of those, where outputs are right."""
+    right = {name: one for name, one in told.items() if found[name].state in GOOD}
+    bad = [*_of_gradients(found, right), *_of_checks(found, right)]
+    for name in right:
+        own = [one for one in bad if one.backend == name]
+        if own:
+            found[name] = min(own, key=lambda one: (STATES.index(one.state), CHECKS.index(one.check)))
     return found
+
+
+def _of_checks(found: Mapping[str, CaseResult], told: Mapping[str, Case]) -> Iterator[CaseResult]:
+    """What a backend does otherwise than it does itself, or another that saved a file. An error counts if another has
+    none.
+    """
+    can = {check for one in told.values() for check, how in (one.checks or {}).items() if how.error is None}
+    for name, one in told.items():
+        case = found[name].case
+        for check, how in (one.checks or {}).items():
+            if check not in CHECKS or (check == GRAPH and case.name in (*UNSET, *UP_TO_SIGNS)):
+                continue
+            where, differs = _WORDS[check]
+            where += f" of {how.saved_on[:100]}" if how.saved_on else ""
+            if how.error is not None:
+                if check in can:
+                    yield replace(found[name], state=RAISES, sentence=f"{where}: {how.error}", check=check)
+            elif how.how is not None or (how.off or 0.0) > _allowed(check, case, one):
+                size = math.inf if how.off is None else _relative(check, how.off, one)
+                words = f": {how.how}" if how.how else f" by {significant(size)}"
+                sentence = f"{where} {differs}{words}"
+                yield replace(found[name], state=DIFFERS, sentence=sentence, deviation=size, against="", check=check)
+
+
+def _relative(check: str, off: float, case: Case) -> float:
+    """By how much, of the largest gradient in a step."""
+    return off / max(SMALL_GRADIENT, _largest(case)) if check == FIT else off
+
+
+def _allowed(check: str, case: ProbeCase, of: Case) -> float:
+    if check == FIT:
+        return OF_GRADIENTS * max(SMALL_GRADIENT, _largest(of))
+    return OF_RANDOM if case.random else max(TOLERANCE, ROUNDING * (of.moved or 0.0))
+
+
+def _largest(case: Case) -> float:
+    """Of the gradients of a case."""
+    numbers = (_numbers(one) for one in case.gradients or ())
+    return max((float(np.abs(one[np.isfinite(one)]).max(initial=0.0)) for one in numbers), default=0.0)
+
+
+def _of_gradients(found: Mapping[str, CaseResult], told: Mapping[str, Case]) -> Iterator[CaseResult]:
+    """The gradients that are not those of finite differences or, where there are none, of most backends."""
+    trained = {name: one.gradients for name, one in told.items() if one.gradients}
+    numbers = {name: [_numbers(one) for one in of] for name, of in trained.items()}
+    if not trained:
+        return
+    case = next(iter(found.values())).case
+    if case.name in UP_TO_SIGNS:  # which the loss depends on
+        return
+    reference, slopes = next(
+        ((name, one.slopes) for name, one in told.items() if one.slopes and name not in trained), ("", ())
+    )
+    if case.name in OTHER_GRADIENTS:
+        slopes = ()
+    wrong = {}
+    for name in trained:
+        size = _off_slopes(slopes, told[name])
+        if size > OF_GRADIENTS:
+            wrong[name] = size
+            how = "its gradients are not those of finite differences"
+            yield replace(
+                found[name], state=DIFFERS, sentence=how, deviation=size, against=reference, check=GRADIENTS
+            )
+    right = [name for name in trained if name not in wrong] or [*trained]
+    against = min(right, key=lambda name: _median(_apart(trained, numbers, name, other) for other in right))
+    for name, one in told.items():
+        if one.untrained and any(np.abs(values).max(initial=0.0) > NO_GRADIENT for values in numbers[against]):
+            yield replace(
+                found[name], state=RAISES, sentence=f"{_WORDS[GRADIENTS][0]}: {one.untrained}", check=GRADIENTS
+            )
+        elif (
+            name in trained and name not in wrong and (size := _apart(trained, numbers, name, against)) > OF_GRADIENTS
+        ):
+            how = "a step changes its weights otherwise" if math.isfinite(size) else "weights of other shapes"
+            yield replace(found[name], state=DIFFERS, sentence=how, deviation=size, against=against, check=GRADIENTS)
+
+
+def _off_slopes(slopes: Sequence[float | None], case: Case) -> float:
+    """How far a backend's gradients are from these slopes along their directions, in the largest; 0 where unknown."""
+    own = case.slopes or ()
+    if len(own) != len(slopes):
+        return 0.0
+    pairs = [(one, other) for one, other in zip(own, slopes, strict=True) if other is not None]
+    if any(one is None for one, _ in pairs):
+        return math.inf
+    largest = max([SMALL_GRADIENT, *(abs(other) for _, other in pairs)])
+    return max((abs((one or 0.0) - other) for one, other in pairs), default=0.0) / largest
 
 
 def _apart(
@@ -274,6 +367,15 @@ def _difference(
     return "", size
 
 
+# Where, and what it does there if not the same.
+_WORDS = {
+    GRAPH: ("in a graph", "it differs from itself run eagerly"),
+    GRADIENTS: ("in training", "it differs"),
+    FIT: ("in a graph", "a step of training differs from itself run eagerly"),
+    CONFIG: ("made again of its configuration", "it differs"),
+    **{form: (f"saved in a .{form} file and loaded", "it differs") for form in FORMATS},
+    ELSEWHERE: ("loaded from the file", "it differs"),
+}
 _KINDS = {"f": "floats", "i": "whole numbers", "b": "booleans", "c": "complex numbers"}
 
 

@@ -20,6 +20,15 @@ NOT_RUN = "not run"  # its backend is not available, or was interrupted
 # The worst first: a name is what the worst of its cases is.
 STATES = (CRASHES, HANGS, DIFFERS, RAISES, SAME, WORKS, UNTRIED, ABSENT, NOT_RUN)
 GOOD = (SAME, WORKS)
+# The checks of a case, the simplest first: each is made where the outputs are right.
+OUTPUTS = "outputs"
+GRADIENTS = "gradients"
+FIT = "fit"
+GRAPH = "graph"
+CONFIG = "config"
+FORMATS = ("keras", "h5")  # of files
+ELSEWHERE = "elsewhere"
+CHECKS = (OUTPUTS, GRAPH, GRADIENTS, FIT, CONFIG, *FORMATS, ELSEWHERE)
 BAD = (CRASHES, HANGS, DIFFERS, RAISES)
 
 
@@ -53,7 +62,7 @@ class CaseResult:
     deviation: float | None = None  # from the reference, of the largest number where that is above 1
     against: str = ""  # the backend that it was compared with
     inputs: str = ""  # that it took
-    trained: bool = False  # whether that is about a training step
+    check: str = OUTPUTS  # of CHECKS, which that is about
 
 
 @dataclass(frozen=True)

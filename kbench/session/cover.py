@@ -7,13 +7,14 @@ and another process goes on behind it.
 from __future__ import annotations
 
 import itertools
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
 from kbench import axes, store
-from kbench.cells.spec import RunPaths
+from kbench.cells.spec import SAVED, RunPaths
 from kbench.coverage import cases, inputs, results
 from kbench.coverage.values import KIND, ProbeCase
 from kbench.errors import Interrupted, UserError
@@ -66,6 +67,8 @@ def cover(
                 _cover(plan, here, on_event, only, quick)
             except KeyboardInterrupt:
                 raise Interrupted(here.run) from None
+            finally:
+                shutil.rmtree(here.run / SAVED, ignore_errors=True)
     return store.read(here.run)
 
 
@@ -156,7 +159,7 @@ def _cover(plan: Plan, here: RunPaths, on_event: OnEvent, only: str, quick: bool
         for task in first
     }
     for process in itertools.count(2):
-        tasks = [_with(task, left[task.backend], process) for task in first if left.get(task.backend)]
+        tasks = [_with(task, left[task.backend], process, not quick) for task in first if left.get(task.backend)]
         if not tasks:
             store.update(here.run, **kept(plan))
             return
@@ -166,8 +169,9 @@ def _cover(plan: Plan, here: RunPaths, on_event: OnEvent, only: str, quick: bool
         left = _left(store.read(here.run), left, process)
 
 
-def _with(task: CellTask, left: Sequence[ProbeCase], process: int) -> CellTask:
-    return replace(task, repeat=process, probes={**(task.probes or {}), "cases": [asdict(one) for one in left]})
+def _with(task: CellTask, left: Sequence[ProbeCase], process: int, checks: bool) -> CellTask:
+    asked = {"cases": [asdict(one) for one in left], "checks": checks}
+    return replace(task, repeat=process, probes={**(task.probes or {}), **asked})
 
 
 def _left(run: RunResults, left: Mapping[str, Sequence[ProbeCase]], process: int) -> dict[str, list[ProbeCase]]:

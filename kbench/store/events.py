@@ -166,7 +166,7 @@ _FACTS: dict[type, Callable[[Any], dict[str, Any]]] = {
     MemoryEvent: _memory,
     Inside: lambda event: {"inside": event},
     Traced: lambda event: {"traced": event},
-    Begun: lambda event: {"begun": event.case},
+    Begun: lambda event: {"begun": event.case, "begun_check": event.check or ""},
     Program: lambda event: {"program": event},
     Error: lambda event: {
         "error": event.message,

@@ -83,7 +83,7 @@ def _how(one: CaseResult) -> str:
     if one.state != DIFFERS:
         return f": {one.sentence}" if one.sentence else ""
     how = one.sentence or f"by {significant(one.deviation or 0.0)}"
-    return f" from {one.against}: {how}"
+    return f" from {one.against}: {how}" if one.against else f": {how}"
 
 
 def records(rows: Sequence[NameResult], keras_backends: Mapping[str, str]) -> list[dict[str, Any]]:

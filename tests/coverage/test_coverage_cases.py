@@ -9,7 +9,7 @@ import pytest
 
 from kbench.coverage import cases, inputs
 from kbench.coverage.program import in_words, of_case
-from kbench.coverage.values import DIFFERS, CaseResult
+from kbench.coverage.values import CHECKS, DIFFERS, FIT, FORMATS, GRADIENTS, CaseResult
 from kbench.reported import Public
 
 CONVOLUTION = (
@@ -142,6 +142,10 @@ def test_each_case_has_a_program_and_inputs(case: cases.ProbeCase) -> None:
             program = of_case(CaseResult(case, backend, DIFFERS, inputs=name), "fake")
             compile(program, "program.py", "exec")
             assert f"keras.{case.name}(" in program
-            trained = of_case(CaseResult(case, backend, DIFFERS, inputs=name, trained=True), "fake")
-            compile(trained, "program.py", "exec")
-            assert ("train_on_batch" in trained) == case.name.startswith(("layers.", "optimizers."))
+            for check in CHECKS:
+                program = of_case(CaseResult(case, backend, DIFFERS, inputs=name, check=check), "fake")
+                compile(program, "program.py", "exec")
+                if case.name.startswith("layers."):
+                    assert "train_on_batch" in program or check not in (GRADIENTS, FIT)
+                if case.name.startswith(("layers.", "optimizers.")):
+                    assert "save" in program or check not in FORMATS

@@ -14,9 +14,9 @@ import pytest
 from kbench.coverage import results
 from kbench.coverage.values import KIND, ProbeCase
 from kbench.errors import UserError
-from kbench.reported import Case, Facts, Output, Public
+from kbench.reported import Case, Check, Facts, Output, Public
 from kbench.store.reading import RunResults
-from kbench.values import OK, Cell, Measured, Outcome
+from kbench.values import FAILED, OK, Cell, Measured, Outcome
 
 NAME = "layers.Dense"
 RIGHT = np.array([1.0, -2.0, 3.0])
@@ -44,23 +44,25 @@ def run_of(plan: Mapping[str, Any], measured: tuple[Measured, ...]) -> RunResult
 
 def states(told: Mapping[str, Case], name: str = NAME, **case: Any) -> dict[str, tuple[str, str]]:
     """Backend -> state and sentence of its only case."""
-    probe = ProbeCase(0, name, {}, ("image",), **case)
-    of_cell: dict[str, Any] = {"repeat": 2, "profile": KIND, "validation_samples": 0, "epochs": 0, "seed": 0}
-    measured = tuple(
-        Measured(
-            Cell(values={"backend": backend, "example": "", "site": ""}, **of_cell),
-            Outcome(OK, "", 1.0, 0),
-            facts=Facts(public={name: Public(name, ())}, cases={0: of}),
-        )
-        for backend, of in told.items()
-    )
-    plan = {"kind": KIND, "cases": {"keras9": [asdict(probe)]}, "shown": list(told)}
-    run = run_of(plan, measured)
+    facts = {backend: Facts(public={name: Public(name, ())}, cases={0: of}) for backend, of in told.items()}
     found = {}
-    for row in results.names(run):
+    for row in results.names(tried(ProbeCase(0, name, {}, ("image",), **case), facts)):
         assert (row.worst is None) == (not row.cases)
         found[row.backend] = (row.state, row.worst.sentence if row.worst else "")
     return found
+
+
+WELL = Outcome(OK, "", 1.0, 0)
+
+
+def tried(case: ProbeCase, facts: Mapping[str, Facts], outcome: Outcome = WELL) -> RunResults:
+    """A run of one case."""
+    of_cell: dict[str, Any] = {"repeat": 2, "profile": KIND, "validation_samples": 0, "epochs": 0, "seed": 0}
+    measured = tuple(
+        Measured(Cell(values={"backend": backend, "example": "", "site": ""}, **of_cell), outcome, facts=of)
+        for backend, of in facts.items()
+    )
+    return run_of({"kind": KIND, "cases": {"keras9": [asdict(case)]}, "shown": list(facts)}, measured)
 
 
 def test_rounding_is_the_same_and_more_differs() -> None:
@@ -144,3 +146,96 @@ def test_a_damaged_output_is_no_result_and_a_damaged_plan_is_a_sentence() -> Non
         run = run_of(plan, ())
         with pytest.raises(UserError, match="mine is damaged"):
             results.names(run)
+
+
+REFERENCE = f"keras9/c{results.REFERENCE}"
+
+
+def checked(**checks: Check) -> Case:
+    return gave(RIGHT, checks=checks)
+
+
+def test_gradients_that_all_backends_share_are_wrong_if_finite_differences_have_others() -> None:
+    def told(right: float) -> dict[str, Case]:
+        trained = {name: gave(RIGHT, gradients=RIGHT, slopes=(0.5, 0.1)) for name in ("keras9/a", "keras9/b")}
+        return {**trained, REFERENCE: gave(RIGHT, slopes=(right, None))}
+
+    assert {state for state, _ in states(told(0.5)).values()} == {"same"}
+    found = states(told(0.25))
+    assert found["keras9/a"] == found["keras9/b"]
+    assert found["keras9/a"] == ("differs", "its gradients are not those of finite differences")
+    assert found[REFERENCE] == ("same", "")
+
+
+def test_the_backend_that_finite_differences_confirm_is_right_against_most_others() -> None:
+    wrong = gave(RIGHT, gradients=2 * RIGHT, slopes=(1.0,))
+    told = {"keras9/a": wrong, "keras9/b": wrong, "keras9/d": gave(RIGHT, gradients=RIGHT, slopes=(0.5,))}
+    found = states({**told, REFERENCE: gave(RIGHT, slopes=(0.5,))})
+    assert [state for state, _ in found.values()] == ["differs", "differs", "same", "same"]
+
+
+def test_gradients_with_a_kink_or_of_other_arrays_are_left_to_the_majority() -> None:
+    told = {name: gave(RIGHT, gradients=RIGHT, slopes=(0.5,)) for name in ("keras9/a", "keras9/b")}
+    for slopes in ((None,), (9.0, 9.0), ()):
+        assert {state for state, _ in states({**told, REFERENCE: gave(RIGHT, slopes=slopes)}).values()} == {"same"}
+    for name in results.OTHER_GRADIENTS:
+        wrong = {**told, REFERENCE: gave(RIGHT, slopes=(9.0,))}
+        assert {state for state, _ in states(wrong, name).values()} == {"same"}
+    found = states({**told, "keras9/d": gave(RIGHT, gradients=-RIGHT), REFERENCE: gave(RIGHT, slopes=(None,))})
+    assert found["keras9/d"] == ("differs", "a step changes its weights otherwise")
+
+
+@pytest.mark.parametrize(
+    ("check", "sentence"),
+    [
+        ("graph", "in a graph it differs from itself run eagerly by 0.300"),
+        ("fit", "in a graph a step of training differs from itself run eagerly by 0.100"),
+        ("config", "made again of its configuration it differs by 0.300"),
+        ("keras", "saved in a .keras file and loaded it differs by 0.300"),
+        ("h5", "saved in a .h5 file and loaded it differs by 0.300"),
+        ("elsewhere", "loaded from the file of keras9/b it differs by 0.300"),
+    ],
+)
+def test_what_a_backend_does_otherwise_than_itself_differs_even_if_it_is_alone(check: str, sentence: str) -> None:
+    saved_on = "keras9/b" if check == "elsewhere" else None
+    near, far = (gave(RIGHT, gradients=RIGHT, checks={check: Check(off, saved_on=saved_on)}) for off in (1e-6, 0.3))
+    assert states({"keras9/a": near}) == {"keras9/a": ("works", "")}
+    assert states({"keras9/a": far}) == {"keras9/a": ("differs", sentence)}
+    assert states({"keras9/a": far, "keras9/c": near})["keras9/c"] == ("same", "")
+
+
+def test_a_file_that_loses_a_weight_differs_in_words() -> None:
+    lost = checked(keras=Check(how="not a number in other places"))
+    sentence = "saved in a .keras file and loaded it differs: not a number in other places"
+    assert states({"keras9/a": lost})["keras9/a"] == ("differs", sentence)
+
+
+def test_what_no_backend_can_do_is_no_failure_and_what_another_can_is() -> None:
+    error = checked(h5=Check(error="ValueError: no"))
+    assert states({"keras9/a": error, "keras9/b": error}) == {"keras9/a": ("same", ""), "keras9/b": ("same", "")}
+    assert states({"keras9/a": error, "keras9/b": checked(h5=Check(0.0))}) == {
+        "keras9/a": ("raises", "saved in a .h5 file and loaded: ValueError: no"),
+        "keras9/b": ("same", ""),
+    }
+
+
+def test_the_worst_check_decides_and_of_those_the_simplest() -> None:
+    both = checked(keras=Check(0.5), graph=Check(0.3), h5=Check(error="no"))
+    fine = checked(keras=Check(0.0), graph=Check(0.0), h5=Check(0.0))
+    assert states({"keras9/a": both, "keras9/b": fine})["keras9/a"][1].startswith("in a graph")
+    wrong = gave(RIGHT + 1, checks={"graph": Check(0.3)})
+    assert states({"keras9/a": fine, "keras9/b": fine, "keras9/c": wrong})["keras9/c"] == ("differs", "")
+
+
+def test_numbers_that_are_not_set_and_signs_that_are_free_are_not_compared_with_a_graph() -> None:
+    for name in (*results.UNSET, *results.UP_TO_SIGNS):
+        assert states({"keras9/a": checked(graph=Check(0.3))}, name) == {"keras9/a": ("works", "")}
+
+
+def test_a_process_that_ended_in_a_check_says_in_which() -> None:
+    facts = Facts(public={NAME: Public(NAME, ())}, begun=0, begun_check="h5")
+    run = tried(ProbeCase(0, NAME, {}, ("image",)), {"keras9/a": facts}, Outcome(FAILED, "killed", 1.0, -9))
+    (row,) = results.names(run)
+    assert row.worst is not None
+    assert (row.state, row.worst.check) == ("crashes", "h5")
+    assert row.worst.sentence == "saved in a .h5 file and loaded: killed"

@@ -1,4 +1,6 @@
-"""`coverage` on real backends: what is wrong in a copy of Keras differs, nothing else does, and programs show it."""
+"""`coverage` on real backends: faults planted in a copy of Keras are found, each by its check, nothing else differs,
+and programs show what a case gave.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from real_runs import KNOWN, Finished, Kbench
 
 from kbench.coverage import results
 from kbench.coverage.program import of_case
-from kbench.coverage.values import GOOD
+from kbench.coverage.values import GOOD, OUTPUTS
 from kbench.environments import ensure
 from kbench.reported import Output
 
@@ -99,6 +101,17 @@ for program in json.load(open(sys.argv[1])):
     found.append(seen)
 json.dump(found, open(sys.argv[2], "w"))
 """
+ONLY = "layers.Dense,layers.UnitNormalization,activations.softsign,ops.logsumexp,random.normal,optimizers.SGD"
+# In each file: what is right, and what is put in its place.
+FAULTS = {
+    "layers/core/dense.py": ("x = ops.add(x, self.bias)", "x = ops.subtract(x, self.bias)"),
+    "layers/normalization/unit_normalization.py": ('config.update({"axis": self.axis})', ""),
+    # Half of its gradient, and all of its value.
+    "activations/activations.py": (
+        "return ops.softsign(x)",
+        "return (ops.softsign(x) + ops.stop_gradient(ops.softsign(x))) / 2",
+    ),
+}
 
 
 def states(run: Finished) -> dict[tuple[str, str], set[str]]:
@@ -153,7 +166,7 @@ def test_the_program_of_a_case_prints_what_the_case_gave(
     shown = [one for one in shown if not one.case.random and told[one.case.id].outputs]
     assert {one.case.name for one in shown} == {*only}, run.output
     keras_backend = KNOWN[backend].keras_backend
-    programs = [of_case(replace(one, trained=False), keras_backend) for one in shown]
+    programs = [of_case(replace(one, check=OUTPUTS), keras_backend) for one in shown]
     (tmp_path / "programs.json").write_text(json.dumps(programs), "utf-8")
     (tmp_path / "runner.py").write_text(RUNNER, "utf-8")
     python, variables = python_of(backend)
@@ -169,3 +182,32 @@ def numbers(output: Output) -> Any:
     """Real and imaginary parts, as RUNNER writes them."""
     found = np.frombuffer(base64.b64decode(output.numbers), "<f4").astype("float64")
     return found if output.kind == "c" else np.stack([found, np.zeros_like(found)], -1).ravel()
+
+
+def test_a_wrong_sign_a_forgotten_setting_and_a_wrong_gradient_are_found_and_nothing_else(
+    kbench: Kbench, tmp_path: Path
+) -> None:
+    jax = KNOWN["keras3/jax"]
+    environment = ensure.ensure(jax, jax.builds[0], explicit=None)
+    (installed,) = environment.python.parent.parent.glob("lib/python*/site-packages/keras")
+    shutil.copytree(installed, tmp_path / "keras")
+    for name, (right, wrong) in FAULTS.items():
+        file = tmp_path / "keras" / "src" / name
+        assert right in file.read_text("utf-8")
+        file.write_text(file.read_text("utf-8").replace(right, wrong), "utf-8")
+
+    run = kbench.coverage(f"keras3/torch+keras={tmp_path},keras3/jax+keras={tmp_path}", ONLY)
+    assert run.status == 1, run.output  # --fail-on differs
+    found = states(run)
+    assert len(found) == 12, found
+    wrong_names = {"layers.Dense", "layers.UnitNormalization", "activations.softsign"}
+    differs = {name for name, one in found.items() if "differs" in one}
+    assert differs == {(backend, name) for backend in ("keras3/jax", "keras3/torch") for name in wrong_names}, (
+        run.output
+    )
+    assert {state for one in found.values() for state in one} == {"same", "differs"}, run.output
+    said = " ".join(run.output.split())
+    assert "layers.Dense(units=3) differs from keras3/numpy" in said
+    assert "layers.UnitNormalization(axis=1) differs: saved in a .keras file and loaded it differs by" in said
+    assert "activations.softsign() differs from keras3/numpy+policy=float64: its gradients are not those of" in said
+    assert not (run.folder / "saved").exists()

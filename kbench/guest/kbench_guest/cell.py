@@ -18,7 +18,7 @@ def main(path: str) -> int:
     with open(path, encoding="utf-8") as file:
         spec = json.load(file)
     for holder in (spec, spec["data"], spec["script"] or {}):
-        for name in ("example", "twin", "events", "published_weights", "trained", "folder", "file"):
+        for name in ("example", "twin", "events", "published_weights", "trained", "saved", "folder", "file"):
             if name in holder:
                 holder[name] = os.path.expanduser(holder[name])
     events = Events(spec["events"])

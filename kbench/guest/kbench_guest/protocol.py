@@ -87,10 +87,10 @@ EVENTS = {
     "inside": {"site": "text", "parts": "list", "missing": "list", "turns": "list?"},
     "traced": {"steps": "integer", "file": "text", "operations": "list", "functions": "list", "missing": "list"},
     "public": {"name": "text", "parameters": "list", "called": "list?"},
-    "begun": {"case": "integer"},
+    "begun": {"case": "integer", "check": "text?"},
     "case": {
         "case": "integer", "seconds": "number", "inputs": "text?", "outputs": "list?", "moved": "number?",
-        "refused": "object", "gradients": "list?", "untrained": "text?",
+        "refused": "object", "gradients": "list?", "untrained": "text?", "slopes": "list?", "checks": "object?",
     },
     "libraries": {
         "libraries": "list", "framework_threads": "object", "numpy_blas": "text", "frameworks": "list",

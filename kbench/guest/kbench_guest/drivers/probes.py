@@ -6,15 +6,19 @@ The last case that was begun is the one that ended the process: by its time limi
 import base64
 import functools
 import importlib
+import json
+import os
 import signal
 import time
 import traceback
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Dict, Sequence
 
 import numpy as np
 
 from kbench_guest import arrays
+from kbench_guest.drivers.probe_checks import Checks, Steps
 from kbench_guest.drivers.probe_inputs import applied, called, computed_from, drawn, in_floatx, perturbed, settings_of
+from kbench_guest.drivers.probe_training import RANDOM, Arrays, Subject, distance
 from kbench_guest.proof.as_asked import check_loaded
 from kbench_guest.protocol import in_a_line
 
@@ -26,10 +30,6 @@ MOST = 300  # characters of an error
 KEPT = 256  # numbers of an output that are kept, from the first on
 MASKED = 0.0
 SEEDS_APART = 1000  # as in the host's programs
-RANDOM = 1e-4  # if two steps from the same weights differ by more, the layer draws numbers
-STEPS = 3  # of an optimizer
-
-Arrays = List[np.ndarray]
 
 
 def run(spec: Dict[str, Any], events: "Events") -> None:
@@ -46,7 +46,8 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
         framework.set_policy(spec["policy"])
     if spec["ordered_updates"]:  # else a gradient may be that of a weight that has just changed
         framework.order_all_updates()
-    asked = spec["probes"]
+    generation = framework.versions()[0].partition(".")[0]
+    asked = dict(spec["probes"], backend=spec["backend"], saved=os.path.join(spec["saved"], "keras" + generation))
     if not asked["cases"]:
         public_names.tell(events)
         return
@@ -55,22 +56,34 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
         events.write("begun", case=case["id"])
         started = time.perf_counter()
         signal.setitimer(signal.ITIMER_REAL, asked["seconds"])
-        found = outcome(framework, case, asked, spec["floatx"])
+        begin = functools.partial(_begin, events, case["id"])
+        found = outcome(framework, case, asked, spec["floatx"], begin)
         signal.setitimer(signal.ITIMER_REAL, 0)
         events.write("case", case=case["id"], seconds=time.perf_counter() - started, **found)
 
 
-def outcome(framework: "KerasModels", case: Dict[str, Any], asked: Dict[str, Any], floatx: str) -> Dict[str, Any]:
+def _begin(events: "Events", case: int, check: str) -> None:
+    events.write("begun", case=case, check=check)
+
+
+def outcome(
+    framework: "KerasModels",
+    case: Dict[str, Any],
+    asked: Dict[str, Any],
+    floatx: str,
+    begin: Callable[[str], None],
+) -> Dict[str, Any]:
     """The fields of its event, from the first of the case's inputs that it takes."""
     floatx = case["dtype"] if case["dtype"] and floatx == "float32" else floatx
     refused: Dict[str, str] = {}
     for name in case["inputs"]:
         given = drawn(asked["inputs"][name], case["dtype"])
+        exact = [in_floatx(one, floatx) for one in given]
         framework.forget_all()
         framework.seed(case["seed"])
         try:
-            compute = computed(framework, case, [in_floatx(one, floatx) for one in given], floatx)
-            outputs, again = (compute([in_floatx(one, floatx) for one in given]) for _ in range(2))
+            subject = subject_of(framework, case, [one.copy() for one in exact], floatx)
+            outputs, again = (subject([one.copy() for one in exact]) for _ in range(2))
             if not case["random"] and max([distance(*pair) for pair in zip(again, outputs)] + [0.0]) > RANDOM:
                 outputs = []  # it draws numbers, of which little can be said
             found = {"inputs": name, "outputs": [encoded(one) for one in outputs], "refused": refused}
@@ -81,59 +94,77 @@ def outcome(framework: "KerasModels", case: Dict[str, Any], asked: Dict[str, Any
             refused[name] = f"SystemExit: {error}"[:MOST]
             continue
         try:
-            moved = compute([in_floatx(perturbed(one), floatx) for one in given])
+            moved = subject([in_floatx(perturbed(one), floatx) for one in given])
             found["moved"] = max([distance(*pair) for pair in zip(moved, outputs)] + [0.0])
         except Exception:
             traceback.print_exc()
-        if asked["trains"] and outputs and isinstance(compute, Forward) and not case["outputs_only"]:
-            try:
-                found["gradients"] = [encoded(one) for one in gradients(framework, compute, given, outputs)]
-            except Exception as error:
-                found["untrained"] = in_a_line(error)[:MOST]
+        if outputs and not case["outputs_only"]:
+            checks = Checks(framework, subject, exact, outputs, asked, begin)
+            found.update(checks.fields(case["id"], case["random"], floatx == "float64"))
+            if "gradients" in found:
+                found["gradients"] = [encoded(one) for one in found["gradients"]]
         return found
     return {"refused": refused}
 
 
-def computed(
-    framework: "KerasModels", case: Dict[str, Any], given: Arrays, floatx: str
-) -> Callable[[Arrays], Arrays]:
+def subject_of(framework: "KerasModels", case: Dict[str, Any], given: Arrays, floatx: str) -> Subject:
     """What computes the outputs of a case for arrays like the given ones."""
     module, _, name = case["name"].partition(".")
-    value = attribute(module, name)
+    value, code = attribute(module, name), case["code"]
     settings = settings_of(case, floatx)
     if module == "layers":
-        return Forward(framework, computed_from(case["code"], ()) if case["code"] else value(**settings), case, given)
+        return Forward(framework, computed_from(code, ()) if code else value(**settings), case, given)
     if module == "optimizers":
-        return functools.partial(after_steps, framework, lambda: value(**settings_of(case, floatx)), case)
-    if case["code"]:
-        function = functools.partial(of_function, framework, lambda *xs: computed_from(case["code"], xs))
-    elif not isinstance(value, type):
-        function = functools.partial(of_function, framework, lambda *xs: applied(case, value, settings, xs))
-    elif module == "initializers":
-        function = functools.partial(of_function, framework, lambda *xs: value(**settings)((200, 150)))
-    elif module == "metrics" and framework.eager:
-        function = functools.partial(of_metric, framework, lambda: value(**settings))
-    else:
-        function = functools.partial(of_function, framework, lambda *xs: value(**settings)(*xs))
-    return (lambda xs: [statistics(one) for one in function(xs)]) if case["random"] else function
+        give = functools.partial(give_weights, framework, case=case)
+        return Steps(framework, lambda: value(**settings_of(case, floatx)), give)
+    is_class = isinstance(value, type) and not code
+
+    def call(held: Any, tensors: Sequence[Any]) -> Any:
+        if code:
+            return computed_from(code, tensors)
+        if not is_class:
+            return applied(case, held, settings, tensors)
+        if module == "metrics" and framework.eager:
+            return updated(held, tensors)
+        return held((200, 150)) if module == "initializers" else held(*tensors)
+
+    def hold() -> Any:
+        return value(**settings) if is_class else value
+
+    function = Function(framework, case, hold, call)
+    of_module = importlib.import_module(f"keras.{module}")
+    if hasattr(of_module, "deserialize") and not code:
+        function.kept = lambda: Function(framework, case, lambda: again(of_module, hold()), call)
+    return function
+
+
+def updated(metric: Any, tensors: Sequence[Any]) -> Any:
+    """A metric's result after two updates."""
+    for _ in range(2):
+        metric.update_state(*tensors)
+    return metric.result()
+
+
+def again(module: Any, value: Any) -> Any:
+    """A function or an object out of its configuration, as in a file of JSON."""
+    return module.deserialize(json.loads(json.dumps(module.serialize(value))))
 
 
 def attribute(module: str, name: str) -> Any:
     return getattr(importlib.import_module(f"keras.{module}"), name)
 
 
-class Forward:
+class Forward(Subject):
     """A layer with weights that are the same everywhere: called with arrays, it gives its outputs."""
 
-    def __init__(self, framework: "KerasModels", layer: Any, case: Dict[str, Any], given: Arrays) -> None:
-        import keras
+    in_graph = True
+    is_layer = True
 
-        self._framework, self._layer, self._case, self._model = framework, layer, case, None
+    def __init__(self, framework: "KerasModels", layer: Any, case: Dict[str, Any], given: Arrays) -> None:
+        self._framework, self._layer, self._case = framework, layer, case
+        self._model = None if framework.eager else self.model(given)
         if framework.eager:
             self(given)
-        else:
-            tensors = [keras.layers.Input(one.shape[1:], dtype=str(one.dtype)) for one in given]
-            self._model = keras.models.Model(tensors, self.of(tensors))
         give_weights(framework, layer, case)
 
     def of(self, tensors: Sequence[Any]) -> Any:
@@ -150,33 +181,41 @@ class Forward:
         return arrays.leaves(self._model.predict(values[0] if len(values) == 1 else values, len(values[0])))
 
 
-def gradients(framework: "KerasModels", forward: Forward, given: Arrays, outputs: Arrays) -> Arrays:
-    """How one step of plain SGD changes the layer's weights, and those of a layer before each input that leaves it as
-    it is: the gradients of weights and inputs. None of them if they are random.
+class Function(Subject):
+    """A function, or an object that is called like one: hold() makes it, call(it, tensors) calls it. In a model its
+    arrays are one sample.
     """
-    import keras
 
-    tensors = [keras.layers.Input(one.shape[1:], dtype=str(one.dtype)) for one in given]
-    before = [keras.layers.Dense(one.shape[-1], use_bias=False) if one.dtype.kind == "f" else None for one in given]
-    fed = [tensor if dense is None else dense(tensor) for dense, tensor in zip(before, tensors)]
-    model = keras.models.Model(tensors, forward.of(fed))
-    eagerly = {"run_eagerly": True} if framework.supports_run_eagerly else {}
-    model.compile(loss="mse", optimizer=keras.optimizers.SGD(1.0), **eagerly)
-    initial = framework.all_weights(model)
-    for dense in before:
-        for number, weight in enumerate(model.weights):
-            if dense is not None and any(weight is one for one in dense.weights):
-                initial[number] = np.eye(len(initial[number]), dtype="float32")
-    targets = [np.full(one.shape, 0.3, "float32") for one in outputs]
-    x, y = (one[0] if len(one) == 1 else one for one in (given, targets))
-    found = []
-    for _ in range(2):
-        framework.set_values(model.weights, initial)
-        start = [value for _, values in framework.weights(model) for value in values]
-        model.train_on_batch(x, y)
-        end = [value for _, values in framework.weights(model) for value in values]
-        found.append([one - other for one, other in zip(start, end)])
-    return [] if max(distance(*pair) for pair in zip(*found)) > RANDOM else found[0]
+    def __init__(
+        self,
+        framework: "KerasModels",
+        case: Dict[str, Any],
+        hold: Callable[[], Any],
+        call: Callable[[Any, Sequence[Any]], Any],
+    ) -> None:
+        self._framework, self._hold, self._call, self._random = framework, hold, call, case["random"]
+        alone = case["name"].startswith(("metrics.", "initializers."))  # it has a state, or takes no arrays
+        self.in_graph = framework.eager and not case["random"] and not alone
+
+    def __call__(self, values: Arrays) -> Arrays:
+        outputs = arrays.leaves(self._call(self._hold(), [self._framework.constant(one) for one in values]))
+        found = [self._framework.evaluated(one) for one in outputs]
+        return [statistics(one) for one in found] if self._random else found
+
+    def of(self, tensors: Sequence[Any]) -> Any:
+        import keras
+
+        def of_a_sample(given: Any) -> Any:
+            found = self._call(self._hold(), [one[0] for one in arrays.leaves(given)])
+            return arrays.mapped(lambda one: one[None], found)
+
+        return keras.layers.Lambda(of_a_sample)(tensors[0] if len(tensors) == 1 else list(tensors))
+
+    def fed(self, values: Arrays) -> Arrays:
+        return [np.asarray(one)[None] for one in values]
+
+    def unfed(self, values: Arrays) -> Arrays:
+        return [one[0] for one in values]
 
 
 def give_weights(framework: "KerasModels", layer: Any, case: Dict[str, Any]) -> None:
@@ -196,32 +235,6 @@ def give_weights(framework: "KerasModels", layer: Any, case: Dict[str, Any]) -> 
     framework.set_values(weights, values)
 
 
-def of_function(framework: "KerasModels", function: Callable[..., Any], values: Arrays) -> Arrays:
-    outputs = arrays.leaves(function(*[framework.constant(one) for one in values]))
-    return [framework.evaluated(one) for one in outputs]
-
-
-def of_metric(framework: "KerasModels", make: Callable[[], Any], values: Arrays) -> Arrays:
-    """A metric after two updates."""
-    metric = make()
-    for _ in range(2):
-        metric.update_state(*[framework.constant(one) for one in values])
-    return [framework.evaluated(one) for one in arrays.leaves(metric.result())]
-
-
-def after_steps(framework: "KerasModels", make: Callable[[], Any], case: Dict[str, Any], values: Arrays) -> Arrays:
-    """The weights of a small model after some steps of a new optimizer."""
-    import keras
-
-    model = keras.models.Sequential([keras.layers.Dense(2, input_shape=values[0].shape[1:])])
-    give_weights(framework, model, case)
-    eagerly = {"run_eagerly": True} if framework.supports_run_eagerly else {}
-    model.compile(loss="mse", optimizer=make(), **eagerly)
-    for _ in range(STEPS):
-        model.train_on_batch(values[0], values[1])
-    return framework.values(model.weights)
-
-
 def statistics(value: np.ndarray) -> np.ndarray:
     """Mean and standard deviation, where the numbers themselves are random."""
     value = np.asarray(value, "float64")
@@ -239,14 +252,3 @@ def encoded(value: Any) -> Dict[str, Any]:
         numbers = np.stack([numbers.real, numbers.imag], -1).reshape(-1)
     text = base64.b64encode(numbers.astype("<f4").tobytes()).decode("ascii")
     return {"shape": list(value.shape), "kind": kind, "numbers": text}
-
-
-def distance(value: Any, other: Any) -> float:
-    """The largest deviation, of the largest number where that is above 1; of finite numbers alone."""
-    value, other = np.asarray(value, "complex128"), np.asarray(other, "complex128")
-    if value.shape != other.shape:
-        return 0.0
-    finite = np.isfinite(value) & np.isfinite(other)
-    if not finite.any():
-        return 0.0
-    return float(np.abs(value - other)[finite].max() / max(1.0, np.abs(other[finite]).max()))

@@ -28,6 +28,7 @@ class Keras3(keras_models.KerasModels):
     eager = True
     supports_run_eagerly = True
     function_maker = "make_"
+    file_formats: Tuple[str, ...] = (".keras", ".h5")
     kernels: Tuple[str, ...] = time_steps.HAVE_KERNELS  # the recurrent layers that a fused kernel computes on GPUs
     # In RMSprop it divides by sqrt(v + epsilon), Keras 2 by sqrt(v) + epsilon.
     epsilon_under_root = True
@@ -255,6 +256,13 @@ class TensorFlow2(TensorFlow2Mixin, Keras3):
 class JAX(Keras3):
     kernels = ("LSTM",)
     _compilations: Optional[int] = None  # not asked yet
+    _forgotten = 0
+
+    def forget_all(self) -> None:
+        """What was compiled stays in memory, also of models that are gone: megabytes of each."""
+        self._forgotten += 1
+        if self._forgotten % 100 == 0:
+            self.module.clear_caches()
 
     def compile_quickly(self) -> None:
         self.module.config.update("jax_disable_most_optimizations", True)  # a third of the time

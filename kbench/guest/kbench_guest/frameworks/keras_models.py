@@ -24,6 +24,7 @@ class KerasModels(Framework):
     """Models of Keras; subclasses override what differs in a generation, or in the framework below it."""
 
     function_maker = ""  # what the model's methods that make its compiled functions begin with
+    file_formats: Tuple[str, ...] = (".h5",)  # in which it saves models, its own first
     epsilon_under_root = False  # whether RMSprop divides by sqrt(v + epsilon) instead of sqrt(v) + epsilon
 
     def __init__(self) -> None:
