@@ -273,6 +273,7 @@ def measure(
             )
         except OSError as error:
             return Outcome(FAILED, f"its Python cannot be started: {error.strerror or error}")
+        watch()  # what it told last
         try:
             report = store.read_events(files.events)
         except OSError as error:

@@ -99,8 +99,9 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
     ),
     "compare": (
         "Compare runs side by side. For each example and backend: steady times, their ratio with its 95 % interval, "
-        "a verdict, final accuracy, time to accuracy, and whether the losses are the same.",
-        ("runs", "--fail-above", "--allow", "--format", "--export", "--results"),
+        "a verdict, final accuracy, time to accuracy, and whether the losses are the same. Of two coverage runs: "
+        "which public names broke, are mended, new or gone.",
+        ("runs", "--fail-above", "--fail-on", "--allow", "--format", "--export", "--results"),
     ),
     "pack": (
         "Pack a run into one small file, to keep or send. Whatever reads a run's folder reads it, too.",

@@ -11,6 +11,7 @@ from functools import partial
 from kbench import axes, paths, store
 from kbench.cli.options import RETRIED
 from kbench.commands import choices
+from kbench.comparison.coverage import compared_versions
 from kbench.coverage import results
 from kbench.coverage.values import NameResult
 from kbench.errors import Interrupted, Stopped, UserError
@@ -29,6 +30,7 @@ from kbench.session.events import OnEvent
 from kbench.store import RunResults
 from kbench.store.files import replace as replace_file
 from kbench.tables import coverage as tables
+from kbench.tables import coverage_comparison
 from kbench.text import as_json
 from kbench.values import EXPORT, INTERRUPTED, NATIVE, OK, UNSUPPORTED, base
 
@@ -77,6 +79,8 @@ def finish(read: RunResults) -> list[NameResult]:
     rows = results.names(read)
     of_keras = _keras_backends(rows)
     terminal.print_text("\n" + (tables.text(rows, of_keras, terminal.width()) if rows else _nothing(read)))
+    if of_versions := compared_versions(read):
+        terminal.print_text("\n" + coverage_comparison.text(of_versions, terminal.width()))
     store.make_folder(read.folder)
     content = {"schema": 1, "cases": tables.records(rows, of_keras)}
     replace_file(read.folder / "coverage.csv", tables.csv(rows, of_keras), durable=False)

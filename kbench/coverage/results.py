@@ -34,6 +34,7 @@ from kbench.coverage.values import (
 from kbench.errors import UserError
 from kbench.reported import Case, Output
 from kbench.store.reading import RunRecord, RunResults
+from kbench.text import significant
 from kbench.values import INTERRUPTED, OK, TIMEOUT, Measured
 
 if TYPE_CHECKING:
@@ -316,3 +317,23 @@ def _of_random(own: npt.NDArray[Any], other: npt.NDArray[Any]) -> float:
     spread = float(other[1])
     distance = float(np.abs(own - other).max())
     return distance if spread == 0.0 else distance / spread / OF_RANDOM * TOLERANCE
+
+
+def cases_of(measured: Sequence[Measured]) -> dict[str, Mapping[int, Case]]:
+    """What each backend told of its cases, by their numbers."""
+    return {name: one.cases for name, one in _told(measured).items()}
+
+
+def between(case: ProbeCase, one: Case, other: Case) -> str:
+    """How a case that took the same inputs twice gave something else, in words; empty if it did not."""
+    if one.inputs is None or one.inputs != other.inputs:
+        return ""
+    numbers = [[_numbers(output) for output in each.outputs] for each in (one, other)]
+    how, size = _difference(case, other.outputs, numbers[1], one.outputs, numbers[0])
+    if how or size > max(TOLERANCE, *(ROUNDING * (each.moved or 0.0) for each in (one, other))):
+        return how or f"by {significant(size)}"
+    if not one.gradients or not other.gradients:
+        return ""
+    trained = {"one": one.gradients, "other": other.gradients}
+    apart = _apart(trained, {name: [_numbers(each) for each in of] for name, of in trained.items()}, "one", "other")
+    return "a step changes its weights otherwise" if apart > OF_GRADIENTS else ""

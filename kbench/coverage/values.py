@@ -22,6 +22,14 @@ STATES = (CRASHES, HANGS, DIFFERS, RAISES, SAME, WORKS, UNTRIED, ABSENT, NOT_RUN
 GOOD = (SAME, WORKS)
 BAD = (CRASHES, HANGS, DIFFERS, RAISES)
 
+# What became of a name from one version to another, the worst first.
+BROKE = "broke"
+GONE = "gone"
+CHANGED = "changed"  # fails otherwise, or gives something else though it is still as others have it
+MENDED = "mended"
+NEW = "new"
+CHANGES = (BROKE, GONE, CHANGED, MENDED, NEW)
+
 
 @dataclass(frozen=True)
 class ProbeCase:
