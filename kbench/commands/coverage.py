@@ -12,7 +12,7 @@ from kbench import axes, paths, store
 from kbench.cli.options import RETRIED
 from kbench.commands import choices
 from kbench.comparison.coverage import compared_versions
-from kbench.coverage import results
+from kbench.coverage import known, results
 from kbench.coverage.values import NameResult
 from kbench.errors import Interrupted, Stopped, UserError
 from kbench.machine import devices
@@ -76,7 +76,7 @@ def try_and_finish(start: Callable[[OnEvent], RunResults], screen: Screen, fail_
 
 def finish(read: RunResults) -> list[NameResult]:
     """Print the short answer, write coverage.csv, .json and .html; returns a row for each name and backend."""
-    rows = results.names(read)
+    rows = known.names(read)
     of_keras = _keras_backends(rows)
     terminal.print_text("\n" + (tables.text(rows, of_keras, terminal.width()) if rows else _nothing(read)))
     if of_versions := compared_versions(read):
@@ -112,18 +112,18 @@ def _nothing(read: RunResults) -> str:
 
 def _keras_backends(rows: Sequence[NameResult]) -> dict[str, str]:
     """What keras.json calls each backend of these rows."""
-    known = known_backends()
-    return {row.backend: known[base(row.backend)].keras_backend for row in rows if base(row.backend) in known}
+    of_name = known_backends()
+    return {row.backend: of_name[base(row.backend)].keras_backend for row in rows if base(row.backend) in of_name}
 
 
 def _request(options: choices.Options) -> Request:
     choices.check_one_value_each(options)
-    known = known_backends()
-    chosen = names.select_backends(options["backends"], known)
+    of_name = known_backends()
+    chosen = names.select_backends(options["backends"], of_name)
     without = [one.name for one in chosen.chosen if one.kind in (NATIVE, EXPORT)]
     if without:
         raise UserError(f"{without[0]} does not run Keras, whose public names are tried: leave it out.")
-    pythons = choices.chosen_pythons(options, known)
+    pythons = choices.chosen_pythons(options, of_name)
     device = devices.choose(options["device"], devices.gpus())
     return Request(
         backends=tuple(one.name for one in chosen.chosen),

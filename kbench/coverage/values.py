@@ -58,6 +58,7 @@ class CaseResult:
     against: str = ""  # the backend that it was compared with
     inputs: str = ""  # that it took
     trained: bool = False  # whether that is about a training step
+    known: str = ""  # the declared difference that may be why, without a full stop
 
 
 @dataclass(frozen=True)

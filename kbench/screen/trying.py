@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -59,7 +60,9 @@ class Trying:
             self._live.clear()
         if outcome.status != OK:
             where = f", trying {cases[at]['name']}" if at < len(cases) else ""
-            print_note(f"{task.backend}{where}: {plain(outcome.reason)}")
+            hangs = outcome.exit_code == -signal.SIGALRM
+            why = f"it was not done in {(task.probes or {})['seconds']:.0f} s" if hangs else plain(outcome.reason)
+            print_note(f"{task.backend}{where}: {why}")
             self._done[task.backend] += bool(where)
         elif cases and not sys.stderr.isatty():
             print_note(f"{task.backend}: {self._done[task.backend]:,} of {self._of.get(task.backend, 0):,} cases")

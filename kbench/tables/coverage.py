@@ -26,6 +26,7 @@ from kbench.tables.csv import records_csv
 from kbench.text import plain, significant
 
 LISTED = 10  # of the worst on the screen
+KNOWN_DIFFERENCES = "docs/parity.md"
 
 
 def headline(rows: Sequence[NameResult]) -> str:
@@ -76,7 +77,8 @@ def text(rows: Sequence[NameResult], keras_backends: Mapping[str, str], width: i
 
 def sentence(one: CaseResult) -> str:
     """What came of a case, in one line."""
-    return plain(f"{one.backend}: {in_words(one.case)} {one.state}{_how(one)}")
+    known = f". A known difference may be why ({KNOWN_DIFFERENCES}): {one.known}." if one.known else ""
+    return plain(f"{one.backend}: {in_words(one.case)} {one.state}{_how(one)}{known}")
 
 
 def _how(one: CaseResult) -> str:
@@ -96,11 +98,12 @@ def records(rows: Sequence[NameResult], keras_backends: Mapping[str, str]) -> li
             program = of_case(one, keras_backends.get(one.backend, "")) if bad else ""
             found.append({
                 **base, "settings": in_words(one.case), "inputs": one.inputs, "state": one.state,
-                "deviation": one.deviation, "against": one.against, "sentence": one.sentence, "program": program,
+                "deviation": one.deviation, "against": one.against, "sentence": one.sentence, "known": one.known,
+                "program": program,
             })  # fmt: skip
         if not row.cases:
             empty = dict.fromkeys(("settings", "inputs"), "")
-            last = {"deviation": None, "against": "", "sentence": "", "program": ""}
+            last = {"deviation": None, "against": "", "sentence": "", "known": "", "program": ""}
             found.append({**base, **empty, "state": row.state, **last})
     return found
 
