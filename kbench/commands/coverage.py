@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 
 from kbench import axes, paths, store
 from kbench.cli.options import RETRIED
@@ -16,6 +18,7 @@ from kbench.coverage import known, results
 from kbench.coverage.values import NameResult
 from kbench.errors import Interrupted, Stopped, UserError
 from kbench.machine import devices
+from kbench.machine.provenance import describe
 from kbench.planning import request as requests
 from kbench.planning.plan import is_acceptable
 from kbench.planning.request import ChosenPython, Request
@@ -79,13 +82,21 @@ def finish(read: RunResults) -> list[NameResult]:
     rows = known.names(read)
     of_keras = _keras_backends(rows)
     terminal.print_text("\n" + (tables.text(rows, of_keras, terminal.width()) if rows else _nothing(read)))
-    if of_versions := compared_versions(read):
+    of_versions = compared_versions(read)
+    if of_versions:
         terminal.print_text("\n" + coverage_comparison.text(of_versions, terminal.width()))
     store.make_folder(read.folder)
     content = {"schema": 1, "cases": tables.records(rows, of_keras)}
     replace_file(read.folder / "coverage.csv", tables.csv(rows, of_keras), durable=False)
     replace_file(read.folder / "coverage.json", as_json(content) + "\n", durable=False)
-    replace_file(read.folder / "coverage.html", coverage_page.page(read.name, rows, of_keras), durable=False)
+    about = coverage_page.About(
+        name=read.name,
+        machine=describe(read.provenance),
+        left=_left(read),
+        compared=[coverage_comparison.sentence(one) for one in of_versions],
+        docs=_docs_from(read.folder),
+    )
+    replace_file(read.folder / "coverage.html", coverage_page.page(about, rows, of_keras), durable=False)
     terminal.print_folder(read.folder, "All cases, with a program for each that is not right", "coverage.html")
     _how_to_resume(read)
     return rows
@@ -96,13 +107,24 @@ def _how_to_resume(read: RunResults) -> None:
     unlisted = sorted({
         one.outcome.status for one in read.measured if one.cell.repeat == 1 and one.outcome.status != OK
     })  # fmt: skip
-    if left := results.untold(read):
+    if left := _left(read):
         terminal.print_sentence(f"Not tried: {left:,} cases; continue with `{terminal.resume_command(read.folder)}`.")
     elif INTERRUPTED in unlisted:
         terminal.print_sentence(f"Continue with `{terminal.resume_command(read.folder)}`.")
     elif again := [one for one in unlisted if one in RETRIED and one != UNSUPPORTED]:
         command = terminal.resume_command(read.folder, "--retry", ",".join(again))
         terminal.print_sentence(f"To try again the backends that were not run, continue with `{command}`.")
+
+
+def _left(read: RunResults) -> int:
+    """How many cases were not tried."""
+    return sum(map(len, results.left(read.measured, results.plan_of(read).cases).values()))
+
+
+def _docs_from(folder: Path) -> str:
+    """The way from a page in the folder to what is known of backends; empty where that is not beside kbench."""
+    docs = paths.project_folder("docs") / "parity.md"
+    return f"{os.path.relpath(docs, folder)}#what-is-known" if docs.is_file() else ""
 
 
 def _nothing(read: RunResults) -> str:

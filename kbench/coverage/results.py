@@ -112,16 +112,16 @@ def names(run: RunResults) -> list[NameResult]:
     return found
 
 
-def untold(run: RunResults) -> int:
-    """How many cases of all backends, those of the references, too, have not been tried."""
-    told = _told(run.measured)
-    return sum(
-        case.name in one.public and case.id not in one.cases and case.id not in one.ended
-        for of_keras, own in plan_of(run).cases.items()
-        for name, one in told.items()
-        if generation(name) == of_keras
-        for case in own
-    )
+def left(measured: Sequence[Measured], cases: Mapping[str, Sequence[ProbeCase]]) -> dict[str, list[ProbeCase]]:
+    """The cases that a backend has not tried, by backend. One of a name that hangs is enough."""
+    found = {}
+    for name, one in _told(measured).items():
+        own = [case for case in cases.get(generation(name), ()) if case.name in one.public]
+        hung = {case.name for case in own if one.ended.get(case.id, ("",))[0] == HANGS}
+        found[name] = [
+            case for case in own if case.id not in one.cases and case.id not in one.ended and case.name not in hung
+        ]
+    return found
 
 
 def _of_name(name: str, backend: str, told: _Backend, rows: Sequence[CaseResult], own: Sequence[int]) -> NameResult:

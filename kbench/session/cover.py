@@ -341,14 +341,8 @@ def _left(
     plan: Plan, measured: Sequence[Measured], made: Mapping[str, Sequence[ProbeCase]]
 ) -> dict[str, list[ProbeCase]]:
     """The cases that have not been tried, of the backends that have some."""
-    tried: dict[str, set[int | None]] = {}
-    for one in measured:
-        tried.setdefault(one.cell.backend, set()).update((*one.facts.cases, results.ended_by(one)))
-    found = {
-        name: [one for one in of if one.id not in tried[name]]
-        for name, of in _of_backends(plan, measured, made).items()
-    }
-    return {name: of for name, of in found.items() if of}
+    of_plan = {task.backend for task in plan.to_measure()}
+    return {name: of for name, of in results.left(measured, made).items() if of and name in of_plan}
 
 
 def _meant(only: str, everything: Sequence[str]) -> str:

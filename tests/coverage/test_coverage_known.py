@@ -41,7 +41,9 @@ def public() -> dict[str, Public]:
     window = (("filters", 1, None), ("kernel_size", 1, None), ("strides", 0, 1), ("padding", 0, "valid"))
     pool = (("pool_size", 0, 2), ("strides", 0, None), ("padding", 0, "valid"))
     cell = (("units", 1, None), ("recurrent_activation", 0, "sigmoid"), ("go_backwards", 0, False))
-    found = {f"layers.{name}": cell for name in ("LSTM", "GRU", "SimpleRNN")}
+    found: dict[str, tuple[tuple[str, int, Any], ...]] = {
+        f"layers.{name}": cell for name in ("LSTM", "GRU", "SimpleRNN")
+    }
     found |= {"layers.Conv2D": window, "layers.MaxPooling2D": pool, "layers.GlobalMaxPooling1D": ()}
     found |= {"layers.BatchNormalization": (("axis", 0, -1),), "layers.Dense": (("units", 1, None),)}
     found |= {"optimizers.RMSprop": (("momentum", 0, 0.0),), "optimizers.Adadelta": ()}
