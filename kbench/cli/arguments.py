@@ -211,7 +211,10 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         raise UserError(_no_command(arguments))
     command = named or "run"
     about, _ = COMMANDS[command]
-    parser = _parser(f"{program()} {command}", description=about, epilog=_text(command))
+    # An option of another command is not taken for the beginning of one of this: `coverage --on` is not --only.
+    foreign = {option for one in COMMANDS for option in _options_of(one)} - {*_options_of(command)}
+    abbreviated = not foreign & {argument.partition("=")[0] for argument in arguments}
+    parser = _parser(f"{program()} {command}", description=about, epilog=_text(command), allow_abbrev=abbreviated)
     add_options(parser, command)
     if command in USUAL:
         parser.add_argument(ALL, action="help", help="show all options")

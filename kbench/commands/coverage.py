@@ -74,7 +74,8 @@ def try_and_finish(start: Callable[[OnEvent], RunResults], screen: Screen, fail_
         rows = finish(read)
     named = requests.read(read.request, read.folder).named_backends
     first = [one for one in read.measured if one.cell.repeat == 1 and one.cell.backend in named]
-    return 1 if {*fail_on} & {row.state for row in rows} or not is_acceptable(named, (cover.SUBJECT,), first) else 0
+    failed = bool({*fail_on} & {row.state for row in rows}) or bool(_left(read))
+    return 1 if failed or not is_acceptable(named, (cover.SUBJECT,), first) else 0
 
 
 def finish(read: RunResults) -> list[NameResult]:

@@ -7,6 +7,7 @@ and another process goes on behind it. So does `resume` where a run was interrup
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -75,7 +76,11 @@ def cover(
             quick=quick,
         )
         with store.filling(here.run):
-            return _cover(_Run(plan, here, only, quick), on_event)
+            try:
+                return _cover(_Run(plan, here, only, quick), on_event)
+            except _NoSuchName:
+                shutil.rmtree(here.run, ignore_errors=True)  # there is nothing in it to go on with
+                raise
 
 
 def resume(run: Path, on_event: OnEvent = ignore, *, retried: Collection[str] = (), command: str = "") -> RunResults:
@@ -234,6 +239,10 @@ def _subject() -> Example:
     return Example(SUBJECT, SUBJECT, GUEST / "__main__.py", "infer", "", "flat", 1, None, profiles, "")
 
 
+class _NoSuchName(UserError):
+    """No public name is like those that were asked for."""
+
+
 @dataclass
 class _Run:
     """A run as it grows."""
@@ -290,7 +299,7 @@ def _make_cases(run: _Run) -> None:
         of |= {name: about for name, about in one.facts.public.items() if name not in of}
     everything = sorted({name for of in public.values() for name in of})
     if everything and not cases.chosen(everything, run.only):
-        raise UserError(f"--only: Keras has no public name like {run.only[:100]!r}{_meant(run.only, everything)}")
+        raise _NoSuchName(f"--only: Keras has no public name like {run.only[:100]!r}{_meant(run.only, everything)}")
     made = {generation: [*of] for generation, of in run.cases.items()}
     for generation, names in public.items():
         own = made.setdefault(generation, [])

@@ -36,7 +36,7 @@ def hinge(y_true, y_pred):
         while True:
             held.append(np.ones(1 << 20))
     if how == "prints":
-        for _ in range(200):
+        for _ in range(1024):
             sys.stdout.write("x" * (1 << 20))
     return np.mean(np.maximum(1 - y_true.value * y_pred.value, 0), axis=-1)
 
