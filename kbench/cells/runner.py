@@ -32,7 +32,7 @@ from kbench.values import FAILED, INTERRUPTED, OK, UNAVAILABLE, UNSUPPORTED, Out
 class EpochProgress:
     """The progress of a running cell: its finished epochs, and the values of the last one.
 
-    site: the line of a program; then its epochs or calls are counted.
+    site: the line of a program; then its epochs or calls are counted. Of a coverage run its cases are.
     """
 
     epochs: int = 0
@@ -273,6 +273,7 @@ def measure(
             )
         except OSError as error:
             return Outcome(FAILED, f"its Python cannot be started: {error.strerror or error}")
+        watch()  # what it told last
         try:
             report = store.read_events(files.events)
         except OSError as error:
@@ -318,6 +319,8 @@ class EpochReader:
         whole = added[: added.rfind(b"\n") + 1] if len(added) < LONGEST_LINE or b"\n" in added else added
         self._position += len(whole)
         self.ended = self.ended or b'"event": "end"' in whole
+        if cases := whole.count(b'"event": "case"'):  # of a coverage run
+            self._progress = EpochProgress(self._progress.epochs + cases)
         lines = [line for line in whole.splitlines() if b'"event": "epoch"' in line]
         if lines:
             self._progress = EpochProgress(self._progress.epochs + len(lines))

@@ -99,8 +99,9 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
     ),
     "compare": (
         "Compare runs side by side. For each example and backend: steady times, their ratio with its 95 % interval, "
-        "a verdict, final accuracy, time to accuracy, and whether the losses are the same.",
-        ("runs", "--fail-above", "--allow", "--format", "--export", "--results"),
+        "a verdict, final accuracy, time to accuracy, and whether the losses are the same. Of two coverage runs: "
+        "which public names broke, are mended, new or gone.",
+        ("runs", "--fail-above", "--fail-on", "--allow", "--format", "--export", "--results"),
     ),
     "pack": (
         "Pack a run into one small file, to keep or send. Whatever reads a run's folder reads it, too.",
@@ -210,7 +211,10 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         raise UserError(_no_command(arguments))
     command = named or "run"
     about, _ = COMMANDS[command]
-    parser = _parser(f"{program()} {command}", description=about, epilog=_text(command))
+    # An option of another command is not taken for the beginning of one of this: `coverage --on` is not --only.
+    foreign = {option for one in COMMANDS for option in _options_of(one)} - {*_options_of(command)}
+    abbreviated = not foreign & {argument.partition("=")[0] for argument in arguments}
+    parser = _parser(f"{program()} {command}", description=about, epilog=_text(command), allow_abbrev=abbreviated)
     add_options(parser, command)
     if command in USUAL:
         parser.add_argument(ALL, action="help", help="show all options")

@@ -170,7 +170,8 @@ def _option(
     begun = [one for one in of[command] if len(name) == 2 and one.startswith(f"-{name}")]
     if begun and command != "script":
         return f"did you mean {', '.join(begun[:-1])}{' or ' * (len(begun) > 1)}{begun[-1]}?"
-    if near and command != "script":
+    others = [one for one, options in of.items() if long in options and one != command]
+    if near and command != "script" and (other or not others):
         return f"did you mean {near}?"
     if programs:
         given = shlex.join(extra)
@@ -185,7 +186,7 @@ def _option(
     if long == "--script":
         program = called.removesuffix(f" {command}")
         return f"A program has a command of its own: `{program} script {shlex.join(behind[:1])}`"
-    if others := [one for one, options in of.items() if long in options and one != command]:
+    if others:
         return f"{long} is an option of {' and '.join(f'`{one}`' for one in others[:3])}, not of `{command}`"
     return ""
 

@@ -26,7 +26,7 @@ from kbench.cli.option_types import (
 )
 from kbench.cli.script_options import SCRIPT
 from kbench.comparison.values import ALLOWABLE
-from kbench.coverage.values import ABSENT, CRASHES, DIFFERS, HANGS, RAISES
+from kbench.coverage.values import ABSENT, CHANGES, CRASHES, DIFFERS, HANGS, RAISES
 from kbench.paths import with_home
 from kbench.planning.request import BUDGET, LAST_SEED, Request
 from kbench.values import FAILED, PRECISION, TIMEOUT, UNAVAILABLE, UNSUPPORTED
@@ -178,6 +178,12 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "default": (),
         "metavar": "LIST",
         "help": f"exit status 1 if a name is one of {', '.join(FAILING)}",
+        _IN: {
+            "compare": {
+                "type": list_of(CHANGES),
+                "help": f"of coverage runs: exit status 1 if a name is one of {', '.join(CHANGES)}",
+            }
+        },
     },
     # An example of the user's.
     "new_file": {"metavar": "NAME", "help": "name of the example; writes NAME.py"},

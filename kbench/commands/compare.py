@@ -8,16 +8,18 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from kbench import paths, store
+from kbench import store
 from kbench.analysis.lines import call_sites
 from kbench.analysis.rows import limits
 from kbench.cli.arguments import program
-from kbench.commands import choices
+from kbench.commands import choices, compare_coverage
+from kbench.commands.compared_runs import located
 from kbench.comparison import configuration, pairing, published
 from kbench.comparison.configuration import Difference
 from kbench.comparison.pairing import ComparedRun
 from kbench.comparison.values import About, Pair
 from kbench.coverage.results import is_coverage
+from kbench.coverage.values import KIND
 from kbench.errors import UserError
 from kbench.machine.provenance import describe
 from kbench.parity import reading
@@ -49,6 +51,10 @@ def main(options: argparse.Namespace) -> int:
     wanted = choices.output(vars(options))
     if PUBLISHED in options.runs:
         return _with_published(options.runs, options.results, wanted, options.fail_above)
+    if _are_coverage(options.runs, options.results):
+        return compare_coverage.main(options, wanted)
+    if options.fail_on:
+        raise UserError("--fail-on is for coverage runs: of times, --fail-above RATIO.")
     compared = [_side(letter, text, options.results) for letter, text in zip(_LETTERS, options.runs, strict=False)]
     found = pairing.pairs(compared, options.allow)
     if not any(pair.first and pair.other for pair in found):
@@ -140,7 +146,7 @@ def _other_profile(runs: list[str], found: list[Pair]) -> str:
 
 
 def _side(letter: str, text: str, parent: Path) -> ComparedRun:
-    folder, wanted = _located(text, parent)
+    folder, wanted = located(text, parent)
     record = store.read_record(folder)
     if reading.is_parity(record) or is_coverage(record):
         raise UserError(f"{text} is a {record.plan['kind']} run, which times nothing: compare runs of `run`.")
@@ -161,24 +167,7 @@ def _about(letter: str, text: str, folder: Path, record: store.RunRecord) -> Abo
     return About(letter, name, describe(record.provenance), record.created[:16].replace("T", " "), version)
 
 
-def _located(text: str, parent: Path) -> tuple[Path, str]:
-    """The run's folder, and the backend after a colon; the folder's name may contain a colon, too."""
-    run, colon, backend = text.rpartition(":")
-    if not colon or _is_run(text, parent):
-        return _run(text, parent), ""
-    if not run or not backend:
-        raise UserError(f"{text!r} is neither a run nor RUN:BACKEND.")
-    return _run(run, parent), backend
-
-
-def _is_run(text: str, parent: Path) -> bool:
-    return any(map(store.is_run, (Path(text), parent / text)))
-
-
-def _run(text: str, parent: Path) -> Path:
-    shipped = paths.project_folder("results") / REFERENCE
-    if text == REFERENCE and not _is_run(text, parent):
-        if store.is_run(shipped):
-            return shipped
-        raise UserError("The reference run is only in a checkout of kbench, which this is not: name another run.")
-    return store.find(text, parent, timed=True)
+def _are_coverage(runs: Sequence[str], parent: Path) -> bool:
+    """Whether one of the runs is of `coverage`. The latest is of the kind of those beside it."""
+    named = [text for text in runs if text.partition(":")[0] != LATEST] or runs
+    return any(is_coverage(store.read_record(located(text, parent, (KIND,))[0])) for text in named)

@@ -44,7 +44,7 @@ from kbench.errors import UserError
 from kbench.reported import Case, Output
 from kbench.store.reading import RunRecord, RunResults
 from kbench.text import significant
-from kbench.values import INTERRUPTED, OK, Measured
+from kbench.values import INTERRUPTED, OK, TIMEOUT, Measured
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -84,22 +84,29 @@ def generation(backend: str) -> str:
     return backend.partition("/")[0]
 
 
-class _Plan(msgspec.Struct):
-    """What the plan of a coverage run keeps; a run that was stopped while names were listed has nothing of it."""
+class CoveragePlan(msgspec.Struct):
+    """What the plan of a coverage run keeps; one that was stopped while names were listed has only what was asked."""
 
     cases: dict[str, list[ProbeCase]] = {}  # by the generation of Keras
     untried: dict[str, list[str]] = {}  # names without a case, by the same
     shown: list[str] | None = None  # the backends that the user asked for
+    only: str = ""  # as asked, as the next one
+    quick: bool = False
+
+
+def plan_of(run: RunRecord) -> CoveragePlan:
+    """Raises UserError if it is damaged."""
+    try:
+        return msgspec.convert(run.plan, CoveragePlan)
+    except msgspec.ValidationError as error:
+        raise UserError(f"{run.folder} is damaged: its cases cannot be read ({error}).") from None
 
 
 def names(run: RunResults) -> list[NameResult]:
     """Each public name on each backend that the user asked for, in the order of names and backends. Raises UserError
     if the run's plan is damaged.
     """
-    try:
-        plan = msgspec.convert(run.plan, _Plan)
-    except msgspec.ValidationError as error:
-        raise UserError(f"{run.folder} is damaged: its cases cannot be read ({error}).") from None
+    plan = plan_of(run)
     told = _told(run.measured)
     shown = [name for name in told if plan.shown is None or name in plan.shown]
     found = []
@@ -112,15 +119,31 @@ def names(run: RunResults) -> list[NameResult]:
             compared = [row for case in own if (row := _compare(case, here))]
             for backend in shown:
                 if backend in here:
-                    found.append(_of_name(name, backend, here[backend], [row[backend] for row in compared]))
+                    rows = [row[backend] for row in compared]
+                    found.append(_of_name(name, backend, here[backend], rows, [case.id for case in own]))
     return found
 
 
-def _of_name(name: str, backend: str, told: _Backend, rows: Sequence[CaseResult]) -> NameResult:
+def left(measured: Sequence[Measured], cases: Mapping[str, Sequence[ProbeCase]]) -> dict[str, list[ProbeCase]]:
+    """The cases that a backend has not tried, by backend. One of a name that hangs is enough."""
+    found = {}
+    for name, one in _told(measured).items():
+        own = [case for case in cases.get(generation(name), ()) if case.name in one.public]
+        hung = {case.name for case in own if one.ended.get(case.id, ("",))[0] == HANGS}
+        found[name] = [
+            case for case in own if case.id not in one.cases and case.id not in one.ended and case.name not in hung
+        ]
+    return found
+
+
+def _of_name(name: str, backend: str, told: _Backend, rows: Sequence[CaseResult], own: Sequence[int]) -> NameResult:
+    """own: the cases of the name."""
     if told.reason:
         return NameResult(name, backend, NOT_RUN)
     if name not in told.public:
         return NameResult(name, backend, ABSENT)
+    if own and not {*own} & ({*told.cases} | {*told.ended}):
+        return NameResult(name, backend, NOT_RUN)
     states = [row.state for row in rows]
     worst = min(states, key=STATES.index, default=UNTRIED)
     return NameResult(name, backend, worst, tuple(rows))
@@ -135,11 +158,21 @@ def _told(measured: Sequence[Measured]) -> dict[str, _Backend]:
         told.cases |= {number: case for number, case in facts.cases.items() if _is_whole(case)}
         if not told.public and outcome.status != OK:
             told.reason = outcome.reason
-        if facts.begun is not None and facts.begun not in facts.cases and outcome.status != INTERRUPTED:
-            hangs = outcome.exit_code == -signal.SIGALRM
+        if (case := ended_by(one)) is not None:
+            hangs = outcome.exit_code == -signal.SIGALRM or outcome.status == TIMEOUT
             how = (HANGS, "not done in its time") if hangs else (CRASHES, outcome.reason)
-            told.ended[facts.begun] = (*how, facts.begun_check if facts.begun_check in CHECKS else OUTPUTS)
+            told.ended[case] = (*how, facts.begun_check if facts.begun_check in CHECKS else OUTPUTS)
     return found
+
+
+def ended_by(one: Measured) -> int | None:
+    """The case that ended the process. None: it ended well or was interrupted; or time or memory was used up, perhaps
+    by those before it: then it is tried again by itself.
+    """
+    facts, outcome = one.facts, one.outcome
+    by_others = bool(facts.cases) and (outcome.status == TIMEOUT or outcome.out_of_memory)
+    innocent = facts.begun in facts.cases or outcome.status == INTERRUPTED or by_others
+    return None if innocent else facts.begun
 
 
 def _is_whole(case: Case) -> bool:
@@ -388,3 +421,23 @@ def _of_random(own: npt.NDArray[Any], other: npt.NDArray[Any]) -> float:
     spread = float(other[1])
     distance = float(np.abs(own - other).max())
     return distance if spread == 0.0 else distance / spread / OF_RANDOM * TOLERANCE
+
+
+def cases_of(measured: Sequence[Measured]) -> dict[str, Mapping[int, Case]]:
+    """What each backend told of its cases, by their numbers."""
+    return {name: one.cases for name, one in _told(measured).items()}
+
+
+def between(case: ProbeCase, one: Case, other: Case) -> str:
+    """How a case that took the same inputs twice gave something else, in words; empty if it did not."""
+    if one.inputs is None or one.inputs != other.inputs:
+        return ""
+    numbers = [[_numbers(output) for output in each.outputs] for each in (one, other)]
+    how, size = _difference(case, other.outputs, numbers[1], one.outputs, numbers[0])
+    if how or size > max(TOLERANCE, *(ROUNDING * (each.moved or 0.0) for each in (one, other))):
+        return how or f"by {significant(size)}"
+    if not one.gradients or not other.gradients:
+        return ""
+    trained = {"one": one.gradients, "other": other.gradients}
+    apart = _apart(trained, {name: [_numbers(each) for each in of] for name, of in trained.items()}, "one", "other")
+    return "a step changes its weights otherwise" if apart > OF_GRADIENTS else ""

@@ -31,6 +31,14 @@ ELSEWHERE = "elsewhere"
 CHECKS = (OUTPUTS, GRAPH, GRADIENTS, FIT, CONFIG, *FORMATS, ELSEWHERE)
 BAD = (CRASHES, HANGS, DIFFERS, RAISES)
 
+# What became of a name from one version to another, the worst first.
+BROKE = "broke"
+GONE = "gone"
+CHANGED = "changed"  # fails otherwise, or gives something else though it is still as others have it
+MENDED = "mended"
+NEW = "new"
+CHANGES = (BROKE, GONE, CHANGED, MENDED, NEW)
+
 
 @dataclass(frozen=True)
 class ProbeCase:
@@ -63,6 +71,7 @@ class CaseResult:
     against: str = ""  # the backend that it was compared with
     inputs: str = ""  # that it took
     check: str = OUTPUTS  # of CHECKS, which that is about
+    known: str = ""  # the declared difference that may be why, without a full stop
 
 
 @dataclass(frozen=True)

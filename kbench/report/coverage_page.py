@@ -2,45 +2,92 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup, escape
 
 from kbench.coverage.program import of_case
-from kbench.coverage.values import BAD, STATES, NameResult
+from kbench.coverage.values import BAD, STATES, UNTRIED, NameResult
 from kbench.report import templates
 from kbench.tables import coverage as tables
+from kbench.text import plain
 
 MOST_CASES = 5  # of a name on a backend that are shown
 
 
-def page(name: str, rows: Sequence[NameResult], keras_backends: Mapping[str, str]) -> str:
+@dataclass(frozen=True)
+class About:
+    """What the page says beside the names."""
+
+    name: str
+    machine: str = ""
+    left: int = 0  # cases that were not tried
+    compared: Sequence[str] = ()  # what changed between versions, in sentences
+    docs: str = ""  # where known differences are described, from the page; empty if they are not beside it
+
+
+def page(about: About, rows: Sequence[NameResult], keras_backends: Mapping[str, str]) -> str:
     """The page of a run."""
     of_backends = tables.by_backend(rows)
     found: dict[str, dict[str, NameResult]] = {}
     for row in rows:
         found.setdefault(row.name, {})[row.backend] = row
-    scripts = [templates.script("coverage.js")]
+    scripts = [templates.script(name) for name in ("copy.js", "coverage.js")]
+    css = "".join((templates.FOLDER / name).read_text(encoding="utf-8") for name in ("page.css", "coverage.css"))
     return templates.template("coverage.html.j2").render(
-        name=name,
-        headline=tables.headline(rows),
+        name=about.name,
+        about=about.machine,
+        left=f"{about.left:,}" if about.left else "",
+        compared=about.compared,
+        docs=about.docs,
+        css=Markup(css),
+        answers=[_answer(backend, own) for backend, own in of_backends.items()],
+        kinds=tables.by_kind(rows),
         backends=list(of_backends),
+        bad=any(row.state in BAD for row in rows),
         states=[state for state in STATES if any(row.state == state for row in rows)],
         rows=[
-            (one, [_cell(own.get(backend), keras_backends) for backend in of_backends]) for one, own in found.items()
+            {
+                "name": one,
+                "shown": _breakable(one),
+                "cells": [_cell(f"c{at}-{n}", own.get(of), keras_backends) for n, of in enumerate(of_backends)],
+            }
+            for at, (one, own) in enumerate(found.items())
         ],
         scripts=scripts,
         policy=templates.policy(scripts),
     )
 
 
-def _cell(row: NameResult | None, keras_backends: Mapping[str, str]) -> dict[str, Any]:
+def _breakable(name: str) -> Markup:
+    """The name, which a narrow page breaks between its words."""
+    return Markup(re.sub(r"(?<=[a-z0-9.])(?=[A-Z])|(?<=[._])", "<wbr>", str(escape(plain(name)))))
+
+
+def _answer(backend: str, rows: Sequence[NameResult]) -> dict[str, Any]:
+    counted = Counter(row.state for row in rows)
+    counts = [(state, counted[state]) for state in (*BAD, UNTRIED) if counted[state]]
+    return {"backend": backend, "sentence": tables.works(backend, rows), "counts": counts}
+
+
+def _cell(number: str, row: NameResult | None, keras_backends: Mapping[str, str]) -> dict[str, Any]:
     if row is None:  # a name of the other generation
-        return {"state": "", "bad": []}
-    bad = sorted((one for one in row.cases if one.state in BAD), key=lambda one: len(one.case.settings))
+        return {"state": "", "shown": []}
+    bad = sorted(
+        (one for one in row.cases if one.state in BAD),
+        key=lambda one: (one.state != row.state, len(one.case.settings)),
+    )
     shown = [
-        {"words": tables.sentence(one), "program": Markup(escape(of_case(one, keras_backends.get(one.backend, ""))))}
+        {
+            "words": tables.sentence(one, known=False),
+            "known": one.known,
+            "program": Markup(escape(of_case(one, keras_backends.get(one.backend, "")))),
+        }
         for one in bad[:MOST_CASES]
     ]
-    return {"state": row.state, "bad": shown}
+    more = max(0, len(bad) - MOST_CASES)
+    return {"id": number, "state": row.state, "backend": row.backend, "shown": shown, "more": more}

@@ -138,27 +138,6 @@
     return texts(table).map((cells) => `${cells.map(shown).join(",")}\n`).join("");
   }
 
-  function copy(text, button) {
-    const said = button.parentElement.querySelector("[role=status]");
-    const tell = (what) => {
-      said.textContent = what;
-      setTimeout(() => { said.textContent = ""; }, 4000);
-    };
-    // Not every browser lets a page from the disk write to the clipboard.
-    const byHand = () => {
-      const field = document.createElement("textarea");
-      field.value = text;
-      document.body.append(field);
-      field.select();
-      const done = document.execCommand("copy");
-      field.remove();
-      button.focus();
-      tell(done ? "Copied" : "The browser refused");
-    };
-    if (navigator.clipboard) navigator.clipboard.writeText(text).then(() => tell("Copied"), byHand);
-    else byHand();
-  }
-
   function save(text, name) {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
@@ -169,11 +148,11 @@
 
   document.addEventListener("click", ({ target }) => {
     if (!(target instanceof HTMLButtonElement)) return;
-    if ("copy" in target.dataset) copy(target.parentElement.querySelector("code").textContent, target);
+    if ("copy" in target.dataset) kbenchCopy(target.parentElement.querySelector("code").textContent, target);
     const area = "take" in target.dataset ? target.closest(".table").querySelector(".scroll") : null;
     if (!area) return;
     const table = area.querySelector("table");
-    if (target.dataset.take === "markdown") copy(asMarkdown(table), target);
+    if (target.dataset.take === "markdown") kbenchCopy(asMarkdown(table), target);
     else save(asCsv(table), `${document.title.replace("kbench: ", "")} ${area.getAttribute("aria-label")}`);
   });
 

@@ -31,7 +31,14 @@ from kbench.tables.page import Run, versions
 from kbench.text import plain
 from kbench.values import NOT_COMPARED, OK, Measured
 
-_SCRIPTS = ("vendor/vega.min.js", "vendor/vega-lite.min.js", "vendor/vega-embed.min.js", "charts.js", "page.js")
+_SCRIPTS = (
+    "vendor/vega.min.js",
+    "vendor/vega-lite.min.js",
+    "vendor/vega-embed.min.js",
+    "charts.js",
+    "copy.js",
+    "page.js",
+)
 
 # The plots' markers as SVG paths of radius 1, for Vega and for the page's own swatches.
 _CIRCLE = "M1,0A1,1,0,1,1,-1,0A1,1,0,1,1,1,0Z"

@@ -11,6 +11,7 @@ from kbench.screen import terminal
 from kbench.screen.progress import Live, Progress
 from kbench.screen.terminal import QUIET, print_note
 from kbench.screen.time_left import TimeLeft, earlier
+from kbench.screen.trying import Trying
 from kbench.session import events
 from kbench.session.events import Event
 from kbench.tables import answers
@@ -31,7 +32,8 @@ class Screen:
         self._plan, self._extent, self._outputs = plan, extent, outputs
         self._run: Path | None = None
         self._live: Live | None = None
-        self._progress: Progress | None = None
+        self._progress: Progress | Trying | None = None
+        self._trying = Trying(detail)
 
     def __call__(self, event: Event) -> None:
         """Show the event."""
@@ -61,7 +63,7 @@ class Screen:
         self._run = event.run
         if self._quiet or not self._plan:
             return
-        lines = [f"Resuming {event.name}: {event.missing} of {event.cells} cells to measure."]
+        lines = [f"Resuming {event.name}: {event.left or f'{event.missing} of {event.cells} cells to measure'}."]
         lines += [f"  {one} since: measured again" for one in event.changed]
         lines += [f"  changed: {one}" for one in event.differences]
         print("\n".join(lines), file=self._plan, flush=True)
@@ -78,14 +80,18 @@ class Screen:
 
     def _cell(self, event: Event) -> None:
         match event:
+            case events.Trying(done):
+                self._trying.plan(done)
+            case events.CellsStarted(_, plan) if all(task.probes is not None for task in plan.tasks):
+                self._progress = self._trying
             case events.CellsStarted(run, plan, until):
                 took = earlier(plan.to_measure(), store.results_of(run))
                 self._progress = Progress(plan.tasks, self._detail, TimeLeft(plan.to_measure(), took, until))
-            case events.Compiling(text) if self._progress:
+            case events.Compiling(text) if isinstance(self._progress, Progress):
                 self._progress.compiling(text)
             case events.CellStarted(task) if self._progress:
                 self._progress.listener.started(task)
-            case events.CellsAdded(tasks) if self._progress:
+            case events.CellsAdded(tasks) if isinstance(self._progress, Progress):
                 self._progress.add(tasks)
             case events.CellProgress(task, progress) if self._progress:
                 self._progress.listener.epoch(task, progress)

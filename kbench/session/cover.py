@@ -1,25 +1,27 @@
 """Runs the cases of Keras's public names on each backend. Prints nothing.
 
 A backend's first process lists its names. The next one runs the cases; one that ends it is the last that was begun,
-and another process goes on behind it.
+and another process goes on behind it. So does `resume` where a run was interrupted.
 """
 
 from __future__ import annotations
 
-import itertools
+import contextlib
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from kbench import axes, store
+from kbench.cells import orphans
 from kbench.cells.spec import SAVED, RunPaths
 from kbench.coverage import cases, inputs, results
 from kbench.coverage.values import KIND, ProbeCase
-from kbench.errors import Interrupted, UserError
-from kbench.machine import devices, host
+from kbench.errors import Interrupted, Stopped, UserError
+from kbench.machine import devices, host, provenance
 from kbench.paths import GUEST
+from kbench.planning import request as requests
 from kbench.planning import rows
 from kbench.planning.plan import Plan
 from kbench.planning.request import Request
@@ -30,12 +32,14 @@ from kbench.selection.known import known_backends
 from kbench.selection.suites import INFER, TRAIN
 from kbench.session import events, interrupts, measure, prepare, record
 from kbench.session.events import OnEvent, ignore
+from kbench.session.resume import CHANGED, LEFT, check_machine
 from kbench.store import RunResults
-from kbench.text import meant
-from kbench.values import CHANNELS_LAST, Backend, Device, Example, Profile, base
+from kbench.store.reading import ReadCells
+from kbench.text import listed, meant
+from kbench.values import CHANNELS_LAST, INTERRUPTED, Backend, Device, Example, Measured, Profile, base
 
 SUBJECT = "public names"  # in place of an example
-TIMEOUT = 3600.0  # of a process
+PROCESS_SECONDS = 3600.0  # of a process, then the next one goes on
 CASE_SECONDS = 120.0  # then it hangs: a backend may compile for a minute
 MEMORY_SHARE = 0.5  # of what is free, for a process
 
@@ -60,16 +64,122 @@ def cover(
     on_event(events.Planned(plan, tuple(missing)))
     with prepare.reserved():
         plan, here = measure.new_run(
-            plan, parent, missing, on_event, name=name, command=command, gpus=gpus, kind=KIND
+            plan,
+            parent,
+            missing,
+            on_event,
+            name=name,
+            command=command,
+            gpus=gpus,
+            kind=KIND,
+            only=only,
+            quick=quick,
         )
-        with store.filling(here.run), interrupts.ended_as_interrupted():
+        with store.filling(here.run):
             try:
-                _cover(plan, here, on_event, only, quick)
-            except KeyboardInterrupt:
-                raise Interrupted(here.run) from None
-            finally:
-                shutil.rmtree(here.run / SAVED, ignore_errors=True)
-    return store.read(here.run)
+                return _cover(_Run(plan, here, only, quick), on_event)
+            except _NoSuchName:
+                shutil.rmtree(here.run, ignore_errors=True)  # there is nothing in it to go on with
+                raise
+
+
+def resume(run: Path, on_event: OnEvent = ignore, *, retried: Collection[str] = (), command: str = "") -> RunResults:
+    """Try what has not been tried of the run in the folder `run`. `retried`: statuses of processes all of whose cases
+    are tried again. Raises what `measure` does.
+    """
+    run = run.absolute()
+    with store.filling(run):
+        read = store.read(run)
+        orphans.end_of_run(run)  # left by a host that was killed together with its watchdog
+        gpus = devices.gpus()
+        plan = planned(requests.read(read.request, run), gpus)
+        now = provenance.read(gpus, command)
+        check_machine(now, read)
+        there, before = _SoFar.of(plan, read, retried), provenance.other_differences(now, read.provenance)
+        changed = _changed(plan, run, there.kept)
+        if changed and there.is_left:  # no update of kbench makes a complete run an incomplete one
+            there = _SoFar.of(plan, read, retried, {results.generation(name) for name in changed})
+        elif changed:
+            before.append(LEFT)
+        lines = tuple(dict.fromkeys(changed.values())) if there.is_left else ()
+        cells = len(there.unlisted) + len(there.left)
+        on_event(events.RunResumed(run, read.name, cells, len(plan.tasks), lines, tuple(before), there.in_words()))
+        if not there.is_left:
+            on_event(events.NothingMeasured(""))
+            return read
+        with prepare.reserved():
+            plan, here = prepare.arrays(plan, on_event)
+            # Names that are still to be listed may be more cases for all.
+            some = tuple(task for task in plan.tasks if there.unlisted or task.backend in there.left)
+            needed = replace(plan, tasks=some)
+            environments = prepare.make_environments(needed, prepare.to_make(needed), on_event)
+            here = replace(here, run=run, environments=environments)
+            resumed = {**record.machine(needed, here, gpus, command), "cells": cells, "changed": list(lines)}
+            for one in there.again:
+                store.set_aside(run, one.cell.id)
+            store.update(run, resumed=[*read.resumed, {**resumed, "differences": before}])
+            first = {task.backend: task for task in plan.tasks}
+            asked = results.plan_of(read)
+            earlier = [_with(first[one.cell.backend], (), one.cell.repeat, not asked.quick) for one in there.kept]
+            tasks = {task.id: task for task in (*plan.tasks, *earlier)}
+            grown = replace(plan, tasks=tuple(tasks.values()))
+            return _cover(_Run(grown, here, asked.only, asked.quick, there.cases), on_event)
+
+
+@dataclass(frozen=True)
+class _SoFar:
+    """What there is of a run that is resumed."""
+
+    kept: Sequence[Measured]  # processes
+    again: Sequence[Measured]  # those whose cases are tried again
+    cases: Mapping[str, Sequence[ProbeCase]]
+    unlisted: Sequence[CellTask]  # those that list names, and have not
+    left: Mapping[str, Sequence[ProbeCase]]
+    count: int  # of all cases
+
+    @classmethod
+    def of(cls, plan: Plan, read: RunResults, retried: Collection[str], changed: Collection[str] = ()) -> _SoFar:
+        """changed: generations of Keras of which all is tried again."""
+        of_plan = {task.backend for task in plan.tasks}
+        again = [
+            one
+            for one in read.measured
+            if one.outcome.status in retried
+            or (one.cell.repeat == 1 and one.outcome.status == INTERRUPTED)
+            or results.generation(one.cell.backend) in changed
+            or one.cell.backend not in of_plan
+        ]
+        kept = [one for one in read.measured if one not in again]
+        made = {name: of for name, of in results.plan_of(read).cases.items() if name not in changed}
+        told = {one.cell.backend for one in kept if one.cell.repeat == 1}
+        return cls(
+            kept, again, made,
+            [task for task in plan.tasks if task.backend not in told],
+            _left(plan, kept, made),
+            sum(map(len, _of_backends(plan, kept, made).values())),
+        )  # fmt: skip
+
+    @property
+    def is_left(self) -> bool:
+        """Whether anything is to be done."""
+        return bool(self.left or self.unlisted)
+
+    def in_words(self) -> str:
+        """How much that is."""
+        if self.unlisted:
+            return f"the names of {listed(task.backend for task in self.unlisted)} to list, and what follows"
+        return f"{sum(map(len, self.left.values())):,} of {self.count:,} cases to try"
+
+
+def _changed(plan: Plan, run: Path, kept: Sequence[Measured]) -> dict[str, str]:
+    """Backend -> what has changed about it since it was tried, in a line."""
+    first, found = {task.backend: task for task in plan.tasks}, dict[str, str]()
+    for one in kept:
+        task, was = first[one.cell.backend], store.spec(run, one.cell)
+        for name, words in CHANGED.items():
+            if was and was.get(name, getattr(task, name)) != getattr(task, name):
+                found.setdefault(task.backend, words.format(task))
+    return found
 
 
 def planned(request: Request, gpus: Sequence[Device] | None = None) -> Plan:
@@ -107,7 +217,7 @@ def planned(request: Request, gpus: Sequence[Device] | None = None) -> Plan:
                 "seconds": CASE_SECONDS,
                 "trains": TRAIN in backend.can,
             },
-            timeout=request.timeout or TIMEOUT,
+            timeout=request.timeout or PROCESS_SECONDS,
             memory_limit_mib=limit,
             guest_sha256=guest_sha256(),
             **of_backend,
@@ -134,39 +244,98 @@ def _subject() -> Example:
     return Example(SUBJECT, SUBJECT, GUEST / "__main__.py", "infer", "", "flat", 1, None, profiles, "")
 
 
-def _cover(plan: Plan, here: RunPaths, on_event: OnEvent, only: str, quick: bool) -> None:
-    first = plan.to_measure()
-    measure.run_cells(plan, here, on_event)
-    listed = {one.cell.backend: one.facts.public for one in store.read(here.run).measured}
+class _NoSuchName(UserError):
+    """No public name is like those that were asked for."""
+
+
+@dataclass
+class _Run:
+    """A run as it grows."""
+
+    plan: Plan  # with all processes so far
+    here: RunPaths
+    only: str
+    quick: bool
+    cases: Mapping[str, Sequence[ProbeCase]] = field(default_factory=dict)  # by the generation of Keras
+    untried: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    known: ReadCells = field(default_factory=dict)
+
+    def read(self) -> RunResults:
+        return store.read(self.here.run, self.known)
+
+    def keep(self) -> None:
+        """Write the plan as it is now. Raises UserError."""
+        shown = list(self.plan.request.backends)
+        of_plan = partial(record.of_plan, self.plan, self.here, kind=KIND, only=self.only, quick=self.quick)
+        found = {generation: [asdict(one) for one in of] for generation, of in self.cases.items()}
+        store.update(self.here.run, **of_plan(cases=found, untried=self.untried, shown=shown))
+
+
+def _cover(run: _Run, on_event: OnEvent) -> RunResults:
+    """List the names where that is missing, then try all cases that have not been tried."""
+    with _as_stopped(run.here.run):
+        run.keep()
+        there = {one.cell.id for one in run.read().measured if one.outcome.status != INTERRUPTED}
+        unlisted = [task for task in run.plan.tasks if task.repeat == 1 and task.id not in there]
+        if unlisted:
+            measure.run_cells(replace(run.plan, tasks=tuple(unlisted)), run.here, on_event)
+    _make_cases(run)
+    with _as_stopped(run.here.run):
+        _try(run, on_event)
+    return run.read()
+
+
+@contextlib.contextmanager
+def _as_stopped(run: Path) -> Iterator[None]:
+    with interrupts.ended_as_interrupted():
+        try:
+            yield
+        except KeyboardInterrupt:
+            raise Interrupted(run) from None
+        except UserError as error:
+            raise Stopped(str(error), run) from error
+
+
+def _make_cases(run: _Run) -> None:
+    """Those of names that have none yet. Raises UserError if no name is like those that were asked for."""
     public: dict[str, dict[str, Public]] = {}
-    for backend, its_names in listed.items():
-        public[results.generation(backend)] = {**its_names, **public.get(results.generation(backend), {})}
-    made = {generation: cases.make(of, only, quick, plan.request.seed) for generation, of in public.items()}
+    for one in run.read().measured:
+        of = public.setdefault(results.generation(one.cell.backend), {})
+        of |= {name: about for name, about in one.facts.public.items() if name not in of}
     everything = sorted({name for of in public.values() for name in of})
-    if everything and not cases.chosen(everything, only):
-        raise UserError(f"--only: Keras has no public name like {only[:100]!r}{_meant(only, everything)}")
-    asked = {generation: cases.chosen(sorted(of), only) for generation, of in public.items()}
-    kept = partial(
-        record.of_plan,
-        run_paths=here,
-        kind=KIND,
-        cases={generation: [asdict(one) for one in of] for generation, of in made.items()},
-        untried={of: sorted({*names} - {one.name for one in made[of]}) for of, names in asked.items()},
-        shown=list(plan.request.backends),
-    )
-    left = {
-        task.backend: [one for one in made[results.generation(task.backend)] if one.name in listed[task.backend]]
-        for task in first
-    }
-    for process in itertools.count(2):
-        tasks = [_with(task, left[task.backend], process, not quick) for task in first if left.get(task.backend)]
-        if not tasks:
-            store.update(here.run, **kept(plan))
-            return
-        plan = replace(plan, tasks=(*plan.tasks, *tasks))
-        store.update(here.run, **kept(plan))
-        measure.run_cells(replace(plan, tasks=tuple(tasks)), here, on_event)
-        left = _left(store.read(here.run), left, process)
+    if everything and not cases.chosen(everything, run.only):
+        raise _NoSuchName(f"--only: Keras has no public name like {run.only[:100]!r}{_meant(run.only, everything)}")
+    made = {generation: [*of] for generation, of in run.cases.items()}
+    for generation, names in public.items():
+        own = made.setdefault(generation, [])
+        known = {one.name for one in own}
+        new = cases.make(
+            {name: of for name, of in names.items() if name not in known}, run.only, run.quick, run.plan.request.seed
+        )
+        first = 1 + max((one.id for one in own), default=-1)
+        own += [replace(one, id=first + number) for number, one in enumerate(new)]
+    asked = {generation: cases.chosen(sorted(of), run.only) for generation, of in public.items()}
+    run.cases = made
+    run.untried = {of: sorted({*names} - {one.name for one in made[of]}) for of, names in asked.items()}
+    run.keep()
+
+
+def _try(run: _Run, on_event: OnEvent) -> None:
+    """Start processes until each case was begun; no further one of a backend that begins none."""
+    first = {task.backend: task for task in run.plan.tasks if task.repeat == 1}
+    read = run.read()
+    left = _left(run.plan, read.measured, run.cases)
+    whole = {name: len(of) for name, of in _of_backends(run.plan, read.measured, run.cases).items()}
+    while left:
+        on_event(events.Trying({name: (of - len(left.get(name, ())), of) for name, of in whole.items()}))
+        process = 1 + max(task.repeat for task in run.plan.tasks)
+        tasks = [_with(first[name], of, process, not run.quick) for name, of in left.items()]
+        run.plan = replace(run.plan, tasks=(*run.plan.tasks, *tasks))
+        run.keep()
+        measure.run_cells(replace(run.plan, tasks=tuple(tasks)), run.here, on_event)
+        now = _left(run.plan, run.read().measured, run.cases)
+        left = {name: of for name, of in now.items() if len(of) < len(left.get(name, ()))}
+    shutil.rmtree(run.here.run / SAVED, ignore_errors=True)
 
 
 def _with(task: CellTask, left: Sequence[ProbeCase], process: int, checks: bool) -> CellTask:
@@ -174,15 +343,24 @@ def _with(task: CellTask, left: Sequence[ProbeCase], process: int, checks: bool)
     return replace(task, repeat=process, probes={**(task.probes or {}), **asked})
 
 
-def _left(run: RunResults, left: Mapping[str, Sequence[ProbeCase]], process: int) -> dict[str, list[ProbeCase]]:
-    """The cases that have not begun; none of a backend whose process has not begun any."""
-    found = {}
-    for one in run.measured:
-        if one.cell.repeat == process:
-            begun = {*one.facts.cases, one.facts.begun}
-            rest = [case for case in left[one.cell.backend] if case.id not in begun]
-            found[one.cell.backend] = rest if len(rest) < len(left[one.cell.backend]) else []
-    return found
+def _of_backends(
+    plan: Plan, measured: Sequence[Measured], made: Mapping[str, Sequence[ProbeCase]]
+) -> dict[str, list[ProbeCase]]:
+    """The cases of each backend that has told its names: those of the names that it has."""
+    public = {one.cell.backend: one.facts.public for one in measured if one.facts.public}
+    return {
+        task.backend: [one for one in made.get(results.generation(task.backend), ()) if one.name in of]
+        for task in plan.to_measure()
+        if task.repeat == 1 and (of := public.get(task.backend))
+    }
+
+
+def _left(
+    plan: Plan, measured: Sequence[Measured], made: Mapping[str, Sequence[ProbeCase]]
+) -> dict[str, list[ProbeCase]]:
+    """The cases that have not been tried, of the backends that have some."""
+    of_plan = {task.backend for task in plan.to_measure()}
+    return {name: of for name, of in results.left(measured, made).items() if of and name in of_plan}
 
 
 def _meant(only: str, everything: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,6 +63,7 @@ class RunResumed:
     cells: int  # all
     changed: tuple[str, ...]  # what has changed, so that cells are measured again
     differences: tuple[str, ...]  # of this machine and its software since
+    left: str = ""  # what is to be done, in words, where that is not cells to measure
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,13 @@ class CellsStarted:
     run: Path  # or the folder of a part of it, which explains it
     plan: Plan  # its tasks are the cells
     until: float | None  # when, on time.monotonic, no repeat is begun any more
+
+
+@dataclass(frozen=True)
+class Trying:
+    """Cases of public names are about to be tried: of each backend how many are done, and how many there are."""
+
+    done: Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -158,6 +166,7 @@ Event = (
     | RunResumed
     | NothingMeasured
     | CellsStarted
+    | Trying
     | Compiling
     | CellStarted
     | CellsAdded

@@ -97,11 +97,7 @@ def _go_on(
     gpus = devices.gpus()
     plan = make_plan(asked, known_backends(), gpus, report=notes(on_event))
     now = provenance.read(gpus, command)
-    if other := provenance.machine_differences(now, results.provenance):
-        raise UserError(
-            f"{results.folder} was measured on another machine ({'; '.join(other)}): one table cannot have "
-            "rows of two machines; start a new run here."
-        )
+    check_machine(now, results)
     differences = provenance.other_differences(now, results.provenance)
     plan, here = prepare.arrays(plan, on_event)
     missing, changed, left = _missing(plan, results, retried, budget is None)
@@ -124,6 +120,15 @@ def _go_on(
     resumed = {**machine, "cells": len(missing), "changed": changed, "differences": differences}
     store.update(results.folder, **record.of_plan(plan, here), resumed=[*results.resumed, resumed])
     return measure.measure_cells(plan, rest, here, gpus, on_event)
+
+
+def check_machine(now: Mapping[str, Any], results: RunRecord) -> None:
+    """Raises UserError if the run is of another machine. `now`: the provenance of this one."""
+    if other := provenance.machine_differences(now, results.provenance):
+        raise UserError(
+            f"{results.folder} was measured on another machine ({'; '.join(other)}): one table cannot have "
+            "rows of two machines; start a new run here."
+        )
 
 
 def _missing(

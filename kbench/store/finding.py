@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Collection
 from pathlib import Path
 
 from kbench import paths
@@ -16,26 +17,28 @@ REFERENCE = "reference"  # the run that comes with a checkout; others there are 
 MOST_SHOWN = 10  # names in an error
 
 
-def latest(parent: Path, timed: bool = False) -> Path:
-    """The latest run below `parent` that did not come with kbench; with `timed`, runs of `parity` do not count.
+def latest(parent: Path, timed: bool = False, kinds: Collection[str] = ()) -> Path:
+    """The latest run below `parent` that did not come with kbench; `timed`, `kinds`: see `by_time`.
 
     Packed ones do not: they may be somebody else's. Raises UserError if there is none.
     """
-    for run in by_time(parent, timed):
+    for run in by_time(parent, timed, kinds=kinds):
         if not _shipped(run):
             return run
     if timed and any(not _shipped(run) for run in by_time(parent)):
-        raise UserError(f"Your only runs in {parent} are of `parity`, which times nothing; start one of `run`.")
+        raise UserError(
+            f"Your only runs in {parent} are of `parity` or `coverage`, which time nothing; start one of `run`."
+        )
     raise UserError(f"There are no runs of your own in {parent} yet; start one with --backends.")
 
 
-def find(run: str, parent: Path, timed: bool = False) -> Path:
+def find(run: str, parent: Path, timed: bool = False, kinds: Collection[str] = ()) -> Path:
     """The folder of the run that the user named: a path, a name below `parent`, or `latest`. Raises UserError.
 
     That of a packed run need not be there: `raw_folder` has its files.
     """
     if run == LATEST and not (parent / run).exists():
-        return latest(parent, timed)
+        return latest(parent, timed, kinds)
     places = (Path(run), parent / run)
     for folder in places:
         if folder.name == "run.json" and folder.is_file():
@@ -72,14 +75,17 @@ def names(parent: Path) -> list[str]:
     return sorted(folder.name for folder in _runs(parent, packed=True))
 
 
-def by_time(parent: Path, timed: bool = False, packed: bool = False) -> list[Path]:
-    """The runs below `parent`, the newest first; with `timed`, without those of `parity`; `packed`: those, too."""
+def by_time(parent: Path, timed: bool = False, packed: bool = False, kinds: Collection[str] = ()) -> list[Path]:
+    """The runs below `parent`, the newest first; with `timed`, only those that time something, and these `kinds` of
+    others; `packed`: those, too.
+    """
     found = []
     for run in _runs(parent, packed):
         with contextlib.suppress(UserError):  # its run.json is damaged
             record = read_json(run / CLUSTER if is_cluster(run) else raw_folder(run) / "run.json")
             plan = record.get("plan")
-            if record.get("created") and not (timed and isinstance(plan, dict) and "kind" in plan):
+            other = isinstance(plan, dict) and "kind" in plan and plan["kind"] not in kinds
+            if record.get("created") and not (timed and other):
                 found.append((str(record["created"]), run.name, run))
     return [run for *_, run in sorted(found, reverse=True)]
 

@@ -22,10 +22,12 @@ from kbench.coverage.values import (
     CaseResult,
     NameResult,
 )
+from kbench.tables.content import Table
 from kbench.tables.csv import records_csv
-from kbench.text import plain, significant
+from kbench.text import MISSING, plain, significant
 
 LISTED = 10  # of the worst on the screen
+KNOWN_DIFFERENCES = "docs/parity.md"
 
 
 def headline(rows: Sequence[NameResult]) -> str:
@@ -42,12 +44,40 @@ def by_backend(rows: Sequence[NameResult]) -> dict[str, list[NameResult]]:
 
 def _of_backend(backend: str, rows: Sequence[NameResult]) -> str:
     counted = Counter(row.state for row in rows)
-    tried = sum(number for state, number in counted.items() if state not in (UNTRIED, NOT_RUN))
-    if not tried and counted[NOT_RUN]:
-        return f"{backend} was not run."
     others = [f"{counted[WORKS]} compared with nothing"] if counted[WORKS] else []
     others += [f"{counted[state]} {state}" for state in (DIFFERS, RAISES, CRASHES, HANGS, ABSENT) if counted[state]]
-    return f"{backend}: {sum(counted[one] for one in GOOD)} of {tried} names work{_and(others)}."
+    start = works(backend, rows)
+    return start if counted[NOT_RUN] == len(rows) else f"{start.rstrip('.')}{_and(others)}."
+
+
+def works(backend: str, rows: Sequence[NameResult]) -> str:
+    """How many names work on the backend, of those that were tried."""
+    good, tried = _counts(rows)
+    if not tried and any(row.state == NOT_RUN for row in rows):
+        return f"{backend} was not run."
+    return f"{backend}: {good:,} of {tried:,} names work."
+
+
+def _counts(rows: Sequence[NameResult]) -> tuple[int, int]:
+    return sum(row.state in GOOD for row in rows), sum(row.state not in (UNTRIED, NOT_RUN) for row in rows)
+
+
+def by_kind(rows: Sequence[NameResult]) -> Table:
+    """How many layers, losses, optimizers, ... work on each backend, of those that were tried."""
+    of_backends = by_backend(rows)
+    counted = [
+        (kind, [_counts([row for row in own if kind_of(row.name) == kind]) for own in of_backends.values()])
+        for kind in dict.fromkeys(kind_of(row.name) for row in rows)
+    ]
+    found = tuple(
+        (kind, *(f"{good} of {tried}" if tried else MISSING for good, tried in each)) for kind, each in counted
+    )
+    return Table("", ("kind", *of_backends), found, frozenset({"kind"}))
+
+
+def kind_of(name: str) -> str:
+    """The module of a public name."""
+    return name.partition(".")[0]
 
 
 def _and(others: Sequence[str]) -> str:
@@ -74,9 +104,10 @@ def text(rows: Sequence[NameResult], keras_backends: Mapping[str, str], width: i
     return "\n\n".join(parts)
 
 
-def sentence(one: CaseResult) -> str:
-    """What came of a case, in one line."""
-    return plain(f"{one.backend}: {in_words(one.case)} {one.state}{_how(one)}")
+def sentence(one: CaseResult, known: bool = True) -> str:
+    """What came of a case, in one line; `known`: with what is declared of it."""
+    why = f" A known difference may be why ({KNOWN_DIFFERENCES}): {one.known}." if one.known and known else ""
+    return plain(f"{one.backend}: {in_words(one.case)} {one.state}{_how(one)}{'.' * bool(one.known)}{why}")
 
 
 def _how(one: CaseResult) -> str:
@@ -96,11 +127,12 @@ def records(rows: Sequence[NameResult], keras_backends: Mapping[str, str]) -> li
             program = of_case(one, keras_backends.get(one.backend, "")) if bad else ""
             found.append({
                 **base, "settings": in_words(one.case), "inputs": one.inputs, "state": one.state,
-                "deviation": one.deviation, "against": one.against, "sentence": one.sentence, "program": program,
+                "deviation": one.deviation, "against": one.against, "sentence": one.sentence, "known": one.known,
+                "program": program,
             })  # fmt: skip
         if not row.cases:
             empty = dict.fromkeys(("settings", "inputs"), "")
-            last = {"deviation": None, "against": "", "sentence": "", "program": ""}
+            last = {"deviation": None, "against": "", "sentence": "", "known": "", "program": ""}
             found.append({**base, **empty, "state": row.state, **last})
     return found
 

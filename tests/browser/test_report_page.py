@@ -288,7 +288,7 @@ def test_names_and_logs_that_are_markup_stay_text(opened: Opener, tmp_path: Path
     shown = page.locator("pre").text_content() or ""
     assert shown.splitlines() == [MARKUP, f"</pre>{MARKUP}"]
     assert tooltip(page, points(chart(page, MARKUP, "validation accuracy against epochs")).nth(0))["backend"]
-    assert page.locator("body script:not([type])").count() == 5
+    assert page.locator("body script:not([type])").count() == 6
 
 
 def test_scaling_lines_are_drawn_toggled_and_told_under_the_pointer(opened: Opener, tmp_path: Path) -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
+import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fake_bench import Bench, Said, refused
 
 from kbench import store
+from kbench.cells import launcher
+from kbench.coverage import results
 from kbench.session import cover
 from kbench.store import guest_files
 
@@ -71,10 +75,10 @@ def test_a_name_that_computes_something_else_differs_with_a_program_that_shows_i
         "keras9/third": ["same", "same"],
     }
     page = (three.runs()[0] / "coverage.html").read_text()
-    assert page.count("<details>") == 1 and "print(keras.losses.mean_squared_error(y_true=x0, y_pred=x1))" in page
-    assert '<th scope="row">losses.hinge</th><td class="same">same</td>' in page
+    assert page.count("<pre ") == 1 and "print(keras.losses.mean_squared_error(y_true=x0, y_pred=x1))" in page
+    assert '<tr data-name="losses.hinge"><th scope="row">losses.<wbr>hinge</th><td data-state="same"' in page
     assert "http" not in page.replace("http-equiv", "")
-    assert "default-src &#39;none&#39;" in page and "base-uri &#39;none&#39;" in page and page.count("<script>") == 1
+    assert "default-src &#39;none&#39;" in page and "base-uri &#39;none&#39;" in page and page.count("<script>") == 2
     assert tried(three, "--fail-on", "crashes").status == 0
 
 
@@ -83,6 +87,8 @@ def test_a_name_that_computes_something_else_differs_with_a_program_that_shows_i
     [
         ("raises", "raises", "ValueError: there is no hinge"),
         ("crashes", "crashes", "killed by SIGSEGV"),
+        ("is killed", "crashes", "killed by SIGKILL"),
+        ("exits", "crashes", "ended without a result"),
         ("hangs", "hangs", "not done in its time"),
         ("grows", "crashes", "more than --memory-limit"),
     ],
@@ -149,7 +155,104 @@ def test_other_commands_know_such_a_run(three: Bench) -> None:
     assert "coverage: 6 same" in " ".join(three("list", "runs").out.split())
     refused(three("export", "mine", "--to", "json"), "coverage run")
     refused(three("compare", "mine", "mine"), "coverage run")
-    refused(three("resume", "mine"), "`coverage`", "cannot be resumed")
+    assert "Resuming mine: 0 of 6 cases to try." in three("resume").out
+    refused(three("resume", "mine", "--budget", "1m"), "coverage run", "--budget")
+
+
+@pytest.mark.parametrize("how", ["SIGKILL", "SIGINT"])
+def test_a_run_whose_host_was_ended_is_resumed_and_nothing_is_tried_again(three: Bench, how: str) -> None:
+    once = three.folder / "once"
+    three.backend("keras9/second", more=f'[variables]\nFAKE_KERAS_HINGE = "{how}"\nFAKE_KERAS_ONCE = "{once}"\n')
+    three("setup", "--backends", BACKENDS)
+    options = ("--backends", BACKENDS, "--only", f"{BOTH},losses.nothing", "--device", "cpu", "--name", "mine")
+    host = three.start("coverage", *options)
+    out, err = host.communicate(timeout=120)
+    assert host.returncode == (-signal.SIGKILL if how == "SIGKILL" else 130), err
+    (run,) = three.runs()
+    before = begun(run)
+    assert before == {"keras9/fake": [0, 1], "keras9/second": [0]}
+    shown = out if how == "SIGINT" else three("report", "mine").out
+    assert "keras9/second was not run. keras9/third was not run." in " ".join(shown.split())
+    assert "Not tried: 4 cases; continue with `" in " ".join(shown.split()) and "resume results/mine`" in shown
+
+    said = three("resume")
+    assert said.status == 0, said
+    assert "Resuming mine: 4 of 6 cases to try." in said.out
+    assert begun(run) == {"keras9/fake": [0, 1], "keras9/second": [0, 0, 1], "keras9/third": [0, 1]}
+    assert {state for of in states(three).values() for state in of} == {"same"}
+    assert store.read(run).plan["only"] == f"{BOTH},losses.nothing"
+    assert "Not tried" not in said.out and "0 of 6 cases to try" in three("resume", "mine").out
+
+
+def begun(run: Path) -> dict[str, list[int]]:
+    """Backend -> the cases that were begun on it, once for each time."""
+    found: dict[str, list[int]] = {}
+    for file in sorted(run.glob("cells/*/events.jsonl")):
+        told = [json.loads(line) for line in file.read_text().splitlines()]
+        backend = json.loads(file.with_name("spec.json").read_text())["backend"]
+        for one in told:
+            if one["event"] == "begun":
+                found.setdefault(backend, []).append(one["case"])
+    return found
+
+
+def test_a_run_that_was_stopped_while_names_were_listed_is_resumed(three: Bench) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        real, launched = launcher.launch, []
+
+        def launch(command: Any, **asked: Any) -> Any:
+            launched.append(asked["folder"].name)
+            if len(launched) == 2:
+                raise KeyboardInterrupt
+            return real(command, **asked)
+
+        patch.setattr(launcher, "launch", launch)
+        assert tried(three, "--name", "mine").status == 130
+    said = three("resume", "mine")
+    assert said.status == 0
+    assert "the names of keras9/second and keras9/third to list" in said.out
+    assert begun(three.runs()[0]) == {name: [0, 1] for name in ("keras9/fake", "keras9/second", "keras9/third")}
+    assert {state for of in states(three).values() for state in of} == {"same"}
+
+
+def test_a_backend_that_was_missing_or_cases_that_crashed_are_tried_again_if_that_is_asked_for(three: Bench) -> None:
+    hinge(three, "crashes")
+    three.backend("keras9/third", python="3.99")
+    said = tried(three, "--name", "mine")
+    assert said.status == 1 and "keras9/third was not run" in said.out
+    assert "`kbench resume results/mine --retry unavailable`" in " ".join(said.out.split())
+    three.backend("keras9/second")
+    three.backend("keras9/third")
+    said = three("resume", "mine", "--retry", "unavailable,failed")
+    assert said.status == 0, said
+    assert {state for of in states(three).values() for state in of} == {"same"}
+    assert begun(three.runs()[0])["keras9/fake"] == [0, 1]
+    assert list(three.runs()[0].glob("earlier/*second*"))
+
+
+def test_what_has_changed_is_tried_again_but_a_complete_run_is_left_as_it_is(
+    three: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hinge(three, "crashes")
+    assert tried(three, "--name", "mine").status == 0
+    monkeypatch.setattr(cover, "guest_sha256", lambda: "another")
+    said = three("resume", "mine")
+    assert "0 of 6 cases to try" in said.out and "is left as it is" in said.out
+    said = three("resume", "mine", "--retry", "failed")
+    assert said.status == 0
+    assert "kbench's own code for backends has changed since" in said.out
+    assert begun(three.runs()[0])["keras9/third"] == [0, 1]
+    assert len(list(three.runs()[0].glob("earlier/*third*"))) == 2
+
+
+def test_a_process_whose_time_is_over_blames_no_case_that_came_after_others(three: Bench) -> None:
+    hinge(three, "hangs")
+    said = tried(three, "--timeout", "3")
+    assert said.status == 0
+    assert states(three)["keras9/second"] == ["hangs", "same"]
+    cells = store.read(three.runs()[0]).measured
+    blamed = [results.ended_by(one) for one in cells if one.outcome.status == "timeout"]
+    assert blamed == [0]
 
 
 def test_a_dry_run_tries_nothing(three: Bench) -> None:
@@ -162,5 +265,7 @@ def test_wrong_options_are_one_sentence(bench: Bench) -> None:
     for only, words in (("losses.hing", "losses.hinge?"), ("Dense", "'layers.Conv*'")):
         said = bench("coverage", "--backends", "fake", "--only", only, "--device", "cpu")
         assert said.status == 2 and words in said.err.splitlines()[-1]
+    assert bench.runs() == [], "there is nothing to go on with"
+    refused(bench("coverage", "--backends", "fake", "--on", "tcp://x:1"), "--on is an option of `run`")
     refused(bench("coverage", "--backends", "fake", "--fail-on", "slow"), "slow", "differs")
     refused(bench("coverage", "--backends", "nothing"), "nothing")

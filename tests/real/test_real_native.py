@@ -100,7 +100,9 @@ def test_tables_and_pictures_of_today_are_learnt_without_keras_as_with_it(
     native = with_twin(example)
     assert len(native) == 4
     small = ("--samples", "32", "--batch-size", "16", "--epochs", "2", "--repeats", "1")
-    run = kbench.measure(",".join(["keras3/torch", *(native if all_of_them else ["native/torch"])]), example, *small)
+    # In a process that had run other examples a step of the deep one was once 5 % off; alone it is the same to 1e-5.
+    measure = kbench.measure_apart if example == "cifar10_efficientnet" else kbench.measure
+    run = measure(",".join(["keras3/torch", *(native if all_of_them else ["native/torch"])]), example, *small)
     assert run.status == 0, run.output
     check_measured(run, learns=False)  # few steps
     first, *others = [one.facts.first_step for one in run.results().measured]

@@ -260,12 +260,13 @@ def test_the_latest_run_of_a_command_that_needs_times_is_no_parity_run(tmp_path:
     with pytest.raises(UserError, match=NONE):
         store.latest(tmp_path, timed=True)
     store.create(tmp_path, {"kind": "parity", "cells": []}, {}, "before")
-    with pytest.raises(UserError, match=r"^Your only runs in .* are of `parity`, which times nothing"):
+    with pytest.raises(UserError, match=r"^Your only runs in .* are of `parity` or `coverage`, which time nothing"):
         store.latest(tmp_path, timed=True)
     timed = create(tmp_path, "timed")
     store.create(tmp_path, {"kind": "parity", "cells": []}, {}, "parity")
     assert store.latest(tmp_path).name == "parity"
     assert store.latest(tmp_path, timed=True) == store.find("latest", tmp_path, timed=True) == timed
+    assert store.find("latest", tmp_path, timed=True, kinds=("parity",)).name == "parity"
 
 
 def test_without_a_run_there_is_no_latest(tmp_path: Path) -> None:

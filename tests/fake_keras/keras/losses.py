@@ -1,8 +1,10 @@
 """Two losses. FAKE_KERAS_HINGE makes one of them do what a framework may: see `hinge`."""
 
+import contextlib
 import os
 import signal
 import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -18,6 +20,15 @@ def hinge(y_true, y_pred):
         raise ValueError("there is no hinge\nand this is the second line")
     if how == "crashes":
         os.kill(os.getpid(), signal.SIGSEGV)
+    if how == "exits":
+        os._exit(0)
+    if how == "is killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if how.startswith("SIG"):  # once, it ends the host
+        with contextlib.suppress(FileExistsError):
+            Path(os.environ["FAKE_KERAS_ONCE"]).mkdir()
+            os.kill(os.getppid(), getattr(signal, how))
+            signal.pause()
     if how == "hangs":
         signal.pause()
     if how == "grows":
@@ -25,7 +36,7 @@ def hinge(y_true, y_pred):
         while True:
             held.append(np.ones(1 << 20))
     if how == "prints":
-        for _ in range(200):
+        for _ in range(1024):
             sys.stdout.write("x" * (1 << 20))
     return np.mean(np.maximum(1 - y_true.value * y_pred.value, 0), axis=-1)
 

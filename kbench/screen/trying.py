@@ -1,0 +1,100 @@
+"""What is shown while the cases of public names are tried: how many of each backend, and about how long they take."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+
+from kbench.cells.runner import EpochProgress, Listener
+from kbench.planning.tasks import CellTask
+from kbench.screen.progress import Live
+from kbench.screen.terminal import QUIET, USUAL, print_note
+from kbench.screen.time_left import in_words
+from kbench.text import plain, short_names
+from kbench.values import OK, Outcome
+
+LEAST = 10  # cases of a backend, before which its speed says nothing
+
+
+class Trying:
+    """The progress of all cases in a line, and one for each process that was ended by a case."""
+
+    def __init__(self, detail: str = USUAL, clock: Callable[[], float] = time.monotonic) -> None:
+        self._detail, self._clock = detail, clock
+        self._live: Live | None = None
+        self._done: dict[str, int] = {}  # before the process that runs
+        self._of: dict[str, int] = {}
+        self._spent: dict[str, tuple[int, float]] = {}  # cases and seconds of processes that have ended
+        self._task, self._now, self._start = "", 0, clock()
+        self.listener = Listener(self._started, self._cases, self._ended, print_note)
+
+    def plan(self, done: Mapping[str, tuple[int, int]]) -> None:
+        """So many cases of each backend are done, of so many."""
+        self._done, self._of = ({name: both[at] for name, both in done.items()} for at in (0, 1))
+
+    def close(self) -> None:
+        """Show nothing any more, until a process starts."""
+        if self._live:
+            self._live.close()
+        self._live = None
+
+    def _started(self, task: CellTask) -> None:
+        self._task, self._now, self._start = task.backend, 0, self._clock()
+        self._show(task)
+
+    def _cases(self, task: CellTask, progress: EpochProgress) -> None:
+        self._now = progress.epochs
+        self._show(task)
+
+    def _ended(self, task: CellTask, outcome: Outcome) -> None:
+        cases = (task.probes or {})["cases"]
+        number, seconds = self._spent.get(task.backend, (0, 0.0))
+        self._spent[task.backend] = number + self._now, seconds + self._clock() - self._start
+        self._done[task.backend] = self._done.get(task.backend, 0) + self._now
+        at, self._task, self._now = self._now, "", 0
+        if self._detail == QUIET:
+            return
+        if self._live:
+            self._live.clear()
+        if outcome.status != OK:
+            where = f", trying {cases[at]['name']}" if at < len(cases) else ""
+            hangs = outcome.exit_code == -signal.SIGALRM
+            why = f"it was not done in {(task.probes or {})['seconds']:.0f} s" if hangs else plain(outcome.reason)
+            print_note(f"{task.backend}{where}: {why}")
+            self._done[task.backend] += bool(where)
+        elif cases and not sys.stderr.isatty():
+            print_note(f"{task.backend}: {self._done[task.backend]:,} of {self._of.get(task.backend, 0):,} cases")
+
+    def _show(self, task: CellTask) -> None:
+        if self._detail == QUIET:
+            return
+        self._live = self._live or Live(clock=self._clock)
+        if not self._of:
+            self._live.show(f"{task.backend}: listing its public names")
+            return
+        names = short_names(self._of)
+        done = {name: self._done.get(name, 0) + (self._now if name == self._task else 0) for name in self._of}
+        each = [f"{names[name]} {done[name]:,}/{of:,}" for name, of in self._of.items()]
+        left = self._seconds_left(done)
+        end = "" if left is None else f"  {in_words(left)}"
+        self._live.show(
+            f"cases of {'  '.join(each)}{end}",
+            f"{names[task.backend]} {done[task.backend]:,}/{self._of[task.backend]:,} cases{end}",
+            f"{sum(done.values()):,}/{sum(self._of.values()):,}{end}",
+        )
+
+    def _seconds_left(self, done: Mapping[str, int]) -> float | None:
+        """By the cases of each backend so far; one that has not begun is as fast as the others together."""
+        speeds: dict[str, float] = {}
+        for name in self._of:
+            number, seconds = self._spent.get(name, (0, 0.0))
+            if name == self._task:
+                number, seconds = number + self._now, seconds + self._clock() - self._start
+            if number >= LEAST:
+                speeds[name] = seconds / number
+        if not speeds:
+            return None
+        usual = sum(speeds.values()) / len(speeds)
+        return sum(speeds.get(name, usual) * max(0, of - done[name]) for name, of in self._of.items())
