@@ -23,7 +23,7 @@ from kbench.environments import ensure
 from kbench.reported import Output
 
 pytestmark = pytest.mark.slow("three backends start twice: to list their names, and to try them")
-# Ten mistakes: a name, its file below keras/src, what stands there, what is planted.
+# Ten mistakes: a name, its file below keras/src (PyTorch has optimizers of its own), what stands there, what is planted.
 PLANTED = (
     # a sign
     ("layers.EinsumDense", "layers/core/einsum_dense.py", "ops.add(x, self.bias)", "ops.subtract(x, self.bias)"),
@@ -47,9 +47,19 @@ PLANTED = (
     # a reduction
     ("losses.CosineSimilarity", "losses/losses.py", "-ops.sum(y_true * y_pred,", "-ops.mean(y_true * y_pred,"),
     # a bias correction
-    ("optimizers.Adam", "optimizers/adam.py", "lr * ops.sqrt(1 - beta_2_power)", "lr * (1 - beta_2_power)"),
+    (
+        "optimizers.Adam",
+        "backend/torch/optimizers/torch_adam.py",
+        "lr * ops.sqrt(1 - beta_2_power)",
+        "lr * (1 - beta_2_power)",
+    ),
     # a count that is off by one
-    ("optimizers.Nadam", "optimizers/nadam.py", "ops.cast(self.iterations + 1, v", "ops.cast(self.iterations + 2, v"),
+    (
+        "optimizers.Nadam",
+        "backend/torch/optimizers/torch_nadam.py",
+        "local_step = ops.cast(self.iterations + 1",
+        "local_step = ops.cast(self.iterations + 2",
+    ),
 )
 HALVED = """
 
