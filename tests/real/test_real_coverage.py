@@ -23,7 +23,7 @@ from kbench.environments import ensure
 from kbench.reported import Output
 
 pytestmark = pytest.mark.slow("three backends start twice: to list their names, and to try them")
-# Ten mistakes: a name, its file below keras/src (PyTorch has optimizers of its own), what stands there, what is planted.
+# Ten mistakes: a name, its file below keras/src (PyTorch has its own optimizers), what stands there, what is planted.
 PLANTED = (
     # a sign
     ("layers.EinsumDense", "layers/core/einsum_dense.py", "ops.add(x, self.bias)", "ops.subtract(x, self.bias)"),
