@@ -130,6 +130,7 @@ CODE: Mapping[str, tuple[str, ...]] = {
     "ops.vectorize": ("keras.ops.vectorize(lambda x: 2 * x + 1)(x0)",),
     "ops.vectorized_map": ("keras.ops.vectorized_map(lambda x: keras.ops.sum(x) * x, x0)",),
     "ops.while_loop": ("keras.ops.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, 2 * x - 1), (0, x0))[1]",),
+    **{f"regularizers.{one}": (f"keras.regularizers.{one}(0.1)(x0)",) for one in ("l1", "l2", "l1_l2")},
     "random.SeedGenerator": ("keras.random.uniform((200, 150), seed=keras.random.SeedGenerator(3))",),
 }
 # Names without a case, and why.
