@@ -6,7 +6,7 @@ at which implementations part. What an argument gets depends on its name and its
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -130,6 +130,7 @@ CODE: Mapping[str, tuple[str, ...]] = {
     "ops.vectorize": ("keras.ops.vectorize(lambda x: 2 * x + 1)(x0)",),
     "ops.vectorized_map": ("keras.ops.vectorized_map(lambda x: keras.ops.sum(x) * x, x0)",),
     "ops.while_loop": ("keras.ops.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, 2 * x - 1), (0, x0))[1]",),
+    **{f"regularizers.{one}": (f"keras.regularizers.{one}(0.1)(x0)",) for one in ("l1", "l2", "l1_l2")},
     "random.SeedGenerator": ("keras.random.uniform((200, 150), seed=keras.random.SeedGenerator(3))",),
 }
 # Names without a case, and why.
@@ -244,7 +245,12 @@ def _of_name(about: Public) -> Iterator[ProbeCase]:
     first = own or _of_pattern(FIRST, about.name) or _inputs(module, name, arrays, apart)
     drawn = any(fnmatchcase(about.name, one) for one in RANDOM) and about.name not in EXACT
     weights = (0.1, 0.6) if "Normalization" in name else (-0.5, 0.5)  # among them is a variance
-    plain = ProbeCase(0, about.name, settings, first, tuple(arrays), apart, random=drawn, weights=weights)
+    known = {one for one, _, _ in about.parameters}
+    trained = any(one.endswith("_initializer") for one in known)
+    draws = "seed" in known and not trained  # not a layer with weights, whose dropout is 0
+    plain = ProbeCase(
+        0, about.name, settings, first, tuple(arrays), apart, random=drawn, draws=draws, weights=weights
+    )
 
     if code:
         yield from (replace(plain, code=one) for one in code)
@@ -256,37 +262,36 @@ def _of_name(about: Public) -> Iterator[ProbeCase]:
                 more = one if isinstance(one, Mapping) and "python" not in one else {argument: one}
                 yield replace(plain, settings={**settings, **more})
     if module == "layers":
-        yield from _more_of_layer(plain, name, about)
+        yield from _more_of_layer(plain, name, known, trained)
     elif (module in OF_MODULES or {*arrays} == {"target", "output"}) and not own:
         yield replace(plain, inputs=("certain", "certain labels"), outputs_only=True)
     elif arrays and module in ("ops", "activations") and not listed and about.name not in (*own, *FIRST, *NO_EDGES):
-        yield from _more_of_function(plain, {one for one, _, _ in about.parameters})
+        yield from _more_of_function(plain, known)
 
 
-def _more_of_layer(plain: ProbeCase, name: str, about: Public) -> Iterator[ProbeCase]:
+def _more_of_layer(plain: ProbeCase, name: str, parameters: Set[str], trained: bool) -> Iterator[ProbeCase]:
     """The layer behind a mask, on one small sample, on edges and in float16."""
     if any(part in name for part in SEQUENCES) and "Cell" not in name and "Conv" not in name:
         several = plain.apart or plain.inputs == OF_SEVERAL or name == "Concatenate"
         masked = replace(plain, masked=True, inputs=("two masked sequences" if several else "masked sequence",))
         yield masked
-        if {"return_sequences", "go_backwards"} <= {one for one, _, _ in about.parameters}:
+        if {"return_sequences", "go_backwards"} <= parameters:
             yield replace(masked, settings={**plain.settings, "return_sequences": True, "go_backwards": True})
     small = tuple(f"small {one}" for one in plain.inputs if f"small {one}" in inputs.INPUTS)
     if small:
         yield replace(plain, inputs=small, outputs_only=True)
-    weights = any("initializer" in one for one, _, _ in about.parameters)
-    if small and not weights and not plain.settings and plain.inputs != OF_SEVERAL:
+    if small and not trained and not plain.settings and plain.inputs != OF_SEVERAL:
         yield replace(plain, inputs=("edges of vectors", "two edges of vectors"), outputs_only=True)
     if any(one != "words" for name in plain.inputs for one, _ in inputs.INPUTS[name]):
         yield replace(plain, dtype=FLOAT16, outputs_only=True)
 
 
-def _more_of_function(plain: ProbeCase, parameters: Iterable[str]) -> Iterator[ProbeCase]:
+def _more_of_function(plain: ProbeCase, parameters: Set[str]) -> Iterator[ProbeCase]:
     """The function on ties, infinities and the like; one along an axis also on an empty one and on one of size 1."""
     outputs = replace(plain, outputs_only=True)
-    if len(plain.arrays) == 1 and {"axis", "k"} & {*parameters}:
+    if len(plain.arrays) == 1 and {"axis", "k"} & parameters:
         yield from (replace(outputs, inputs=(one,)) for one in ALONG_AXIS)
-        if "axis" in {*parameters}:
+        if "axis" in parameters:
             along = {**plain.settings, "axis": 1}
             yield from (replace(outputs, inputs=(one,), settings=along) for one in ALONG_AXIS_1)
     else:

@@ -52,6 +52,7 @@ class ProbeCase:
     apart: bool = False  # whether it is called with several arguments, not with a list
     masked: bool = False  # whether a Masking layer comes before it
     random: bool = False  # whether only mean and standard deviation can be compared
+    draws: bool = False  # whether what it computes may be random: it is computed twice
     weights: tuple[float, float] = (-0.5, 0.5)  # between which a layer's are drawn
     code: str = ""  # in place of the plain call: what makes a layer, or what is computed from x0, x1, ...
     dtype: str = ""  # in which a layer computes; of its inputs, too

@@ -17,13 +17,14 @@ CONVOLUTION = (
     ("use_bias", 0, True), ("kernel_initializer", 0, "glorot_uniform"),
 )  # fmt: skip
 RECURRENT = (
-    ("units", 1, None), ("return_sequences", 0, False), ("go_backwards", 0, False),
+    ("units", 1, None), ("return_sequences", 0, False), ("go_backwards", 0, False), ("seed", 0, None),
     ("kernel_initializer", 0, "glorot_uniform"),
 )  # fmt: skip
 PUBLIC = {
     "layers.Conv1D": Public("layers.Conv1D", CONVOLUTION, ("inputs",)),
     "layers.Conv2D": Public("layers.Conv2D", CONVOLUTION, ("inputs",)),
     "layers.LSTM": Public("layers.LSTM", RECURRENT, ("sequences",)),
+    "layers.Dropout": Public("layers.Dropout", (("rate", 1, None), ("seed", 0, None)), ("inputs",)),
     "layers.LSTMCell": Public("layers.LSTMCell", RECURRENT[:1], ("inputs", "states")),
     "layers.Bidirectional": Public("layers.Bidirectional", (("layer", 1, None),), ("inputs",)),
     "layers.Add": Public("layers.Add", (), ("inputs",)),
@@ -109,6 +110,10 @@ def test_what_needs_something_unknown_has_no_case_and_neither_has_what_kbench_sa
 
 def test_only_mean_and_deviation_of_what_is_random_are_compared() -> None:
     assert {one.name for one in MADE if one.random} == {"random.normal", "initializers.HeNormal"}
+
+
+def test_what_may_draw_without_being_trained_is_computed_twice() -> None:
+    assert {one.name for one in MADE if one.draws} == {"layers.Dropout", "initializers.HeNormal"}
 
 
 def draw(name: str, seed: int = 0) -> list[np.ndarray[Any, Any]]:

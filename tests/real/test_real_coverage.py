@@ -25,7 +25,7 @@ from kbench.environments import ensure
 from kbench.reported import Output
 
 pytestmark = pytest.mark.slow("three backends start twice: to list their names, and to try them")
-# Ten mistakes: a name, its file below keras/src, what stands there, what is planted.
+# Ten mistakes: a name, its file below keras/src (PyTorch has its own optimizers), what stands there, what is planted.
 PLANTED = (
     # a sign
     ("layers.EinsumDense", "layers/core/einsum_dense.py", "ops.add(x, self.bias)", "ops.subtract(x, self.bias)"),
@@ -49,9 +49,19 @@ PLANTED = (
     # a reduction
     ("losses.CosineSimilarity", "losses/losses.py", "-ops.sum(y_true * y_pred,", "-ops.mean(y_true * y_pred,"),
     # a bias correction
-    ("optimizers.Adam", "optimizers/adam.py", "lr * ops.sqrt(1 - beta_2_power)", "lr * (1 - beta_2_power)"),
+    (
+        "optimizers.Adam",
+        "backend/torch/optimizers/torch_adam.py",
+        "lr * ops.sqrt(1 - beta_2_power)",
+        "lr * (1 - beta_2_power)",
+    ),
     # a count that is off by one
-    ("optimizers.Nadam", "optimizers/nadam.py", "ops.cast(self.iterations + 1, v", "ops.cast(self.iterations + 2, v"),
+    (
+        "optimizers.Nadam",
+        "backend/torch/optimizers/torch_nadam.py",
+        "local_step = ops.cast(self.iterations + 1",
+        "local_step = ops.cast(self.iterations + 2",
+    ),
 )
 HALVED = """
 
@@ -75,9 +85,10 @@ SHOWN = (
     "metrics.hinge", "ops.concatenate", "ops.dtype", "ops.einsum", "ops.fft", "ops.max", "ops.scan",
     "ops.searchsorted", "ops.segment_sum", "ops.solve", "ops.take", "optimizers.Adam", "regularizers.L2",
 )  # fmt: skip
+# Without optimizers: kbench orders the updates of their backend, a plain program does not.
 OLD = (
     "activations.elu", "constraints.UnitNorm", "layers.Conv1D", "layers.LSTM", "layers.Lambda", "layers.Dot",
-    "losses.categorical_crossentropy", "metrics.categorical_accuracy", "optimizers.Adam",
+    "losses.categorical_crossentropy", "metrics.categorical_accuracy", "regularizers.L1L2",
 )  # fmt: skip
 # Runs the programs of a list in a file, each alone, and writes the numbers that they print.
 RUNNER = """
