@@ -36,7 +36,7 @@ _FILE = (
 _OF_CHECK = {GRADIENTS: _STEP, FIT: _STEPS, GRAPH: ("print(model({0}), model.predict({0}))",), ELSEWHERE: _FILE} | (
     dict.fromkeys(FORMATS, _FILE)
 )
-_OF_OPTIMIZERS = (  # in a graph or in a file
+_OF_OPTIMIZERS = (  # in a file
     'model.save("model.{0}"); model.train_on_batch(x0, x1); print(model.get_weights())',
     'model = keras.models.load_model("model.{0}"); model.train_on_batch(x0, x1); print(model.get_weights())',
 )
@@ -84,15 +84,19 @@ def _call(case: ProbeCase, module: str, name: str, names: list[str], check: str)
             ),
         ]
     if module == "optimizers":
-        return [
-            "model = keras.Sequential([keras.layers.Dense(2)])",
-            f'model.compile(loss="mse", optimizer={made}{", run_eagerly=False" * (check == GRAPH)})',
-            "for _ in range(3): model.train_on_batch(x0, x1)",
-            *(
-                line.format(check)
-                for line in (_OF_OPTIMIZERS if check in FORMATS else ("print(model.get_weights())",))
-            ),
-        ]
+        compiled = f'model.compile(loss="mse", optimizer={made}'
+        steps = "for _ in range(3): model.train_on_batch(x0, x1)"
+        if check == GRAPH:
+            return [
+                "for eagerly in (False, True):",
+                '    model = keras.Sequential([keras.layers.Dense(2, kernel_initializer="ones")])',
+                f"    {compiled}, run_eagerly=eagerly)",
+                f"    {steps}",
+                "    print(model.get_weights())",
+            ]
+        last = _OF_OPTIMIZERS if check in FORMATS else ("print(model.get_weights())",)
+        made = "model = keras.Sequential([keras.layers.Dense(2)])"
+        return [made, f"{compiled})", steps, *(line.format(check) for line in last)]
     if check == CONFIG or (check in (GRAPH, GRADIENTS) and names):
         return _of_check(case, module, name, names, check)
     if case.arrays:
