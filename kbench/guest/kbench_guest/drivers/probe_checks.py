@@ -33,30 +33,29 @@ class Steps(Subject):
         self._framework, self._optimizer, self._give_weights = framework, optimizer, give_weights
 
     def __call__(self, values: Arrays, eagerly: bool = True) -> Arrays:
-        return self._framework.values(self._trained(values, eagerly).weights)
+        return self._framework.values(self.trained(values, eagerly).weights)
 
-    def _trained(self, values: Arrays, eagerly: bool = True) -> Any:
+    def trained(self, values: Arrays, eagerly: bool = True) -> Any:
         import keras
 
         optimizer = self._optimizer.__class__.from_config(self._optimizer.get_config())
         model = keras.models.Sequential([keras.layers.Dense(2, input_shape=values[0].shape[1:])])
         self._give_weights(model)
         how = {"run_eagerly": True} if eagerly and self._framework.supports_run_eagerly else {}
-        model.compile(loss="mse", optimizer=optimizer, **how)
+        loss = getattr(
+            keras.losses, "MeanSquaredError", lambda: "mse"
+        )()  # by its name Keras 3 cannot load it from .h5
+        model.compile(loss=loss, optimizer=optimizer, **how)
         for _ in range(STEPS):
             model.train_on_batch(values[0], values[1])
         return model
 
-    def saved(self, values: Arrays, form: str) -> Check:
-        """A further step of the model after it was saved and loaded, beside one of the model itself."""
-        model = self._trained(values)
-        with in_a_file(model, form) as path:
-            loaded = load(path)
+    def stepped(self, model: Any, values: Arrays) -> Arrays:
+        """The weights of a model after a further step."""
         if self._framework.supports_run_eagerly:
-            loaded.run_eagerly = True
-        for one in (model, loaded):
-            one.train_on_batch(values[0], values[1])
-        return unlike(self._framework.values(loaded.weights), self._framework.values(model.weights))
+            model.run_eagerly = True
+        model.train_on_batch(values[0], values[1])
+        return self._framework.values(model.weights)
 
 
 class Checks:
@@ -131,8 +130,21 @@ class Checks:
     def _of_steps(self, steps: Steps) -> None:
         if self._framework.supports_run_eagerly:
             self._try("graph", lambda: unlike(steps(self._given, eagerly=False), self._outputs))
+        trained: List[Any] = []
+        after = {}
+
+        def load_and_step(form: str) -> Check:
+            trained[:] = trained or [steps.trained(self._given)]
+            with in_a_file(trained[0], form) as path:
+                loaded = load(path)
+            after[form[1:]] = steps.stepped(loaded, self._given)
+            return {}
+
         for form in self._framework.file_formats:
-            self._try(form[1:], lambda form=form: steps.saved(self._given, form))  # type: ignore[misc]
+            self._try(form[1:], lambda form=form: load_and_step(form))  # type: ignore[misc]
+        if after:
+            itself = steps.stepped(trained[0], self._given)
+            self._found.update((name, unlike(weights, itself)) for name, weights in after.items())
 
     def _in_files(self, case: int) -> None:
         """A layer in a model that was saved and loaded: here, and by the first backend that managed it."""
