@@ -32,9 +32,9 @@ _FILE = (
 _OF_CHECK = {GRADIENTS: _STEP, FIT: _STEPS, GRAPH: ("print(model({0}), model.predict({0}))",), ELSEWHERE: _FILE} | (
     dict.fromkeys(FORMATS, _FILE)
 )
-_OF_OPTIMIZERS = (  # in a graph or in a file
-    'model.save("model.FORMAT"); model.train_on_batch(x0, x1); print(model.get_weights())',
-    'model = keras.models.load_model("model.FORMAT"); model.train_on_batch(x0, x1); print(model.get_weights())',
+_OF_OPTIMIZERS = (  # in a file
+    'model.save("model.{0}"); model.train_on_batch(x0, x1); print(model.get_weights())',
+    'model = keras.models.load_model("model.{0}"); model.train_on_batch(x0, x1); print(model.get_weights())',
 )
 
 
@@ -57,14 +57,7 @@ def of_case(result: CaseResult, keras_backend: str) -> str:
     if module == "layers":
         lines += _of_layer(case, names, result.backend.startswith(KERAS2), result.check)
     elif module == "optimizers":
-        lines += [
-            "model = keras.Sequential([keras.layers.Dense(2, input_shape=(3,))])",
-            _weights("model", case),
-            f'model.compile(loss="mse", optimizer={_made(case)}{", run_eagerly=False" * (result.check == GRAPH)})',
-            "for _ in range(3): model.train_on_batch(x0, x1)",
-            *(_OF_OPTIMIZERS if result.check in FORMATS else ("print(model.get_weights())",)),
-        ]
-        lines = [line.replace("FORMAT", result.check) for line in lines]
+        lines += _of_optimizer(case, result.check)
     elif result.check == CONFIG or (result.check in (GRAPH, GRADIENTS) and names):
         lines += _of_check(case, module, names, result.check)
     elif result.backend.startswith(KERAS2):
@@ -144,6 +137,16 @@ def _of_check(case: ProbeCase, module: str, names: Sequence[str], check: str) ->
             "print(model.get_weights())",
         ]
     return [*lines, f"print(function({', '.join(names)}), model.predict(arrays)[0])"]
+
+
+def _of_optimizer(case: ProbeCase, check: str) -> list[str]:
+    model = ["model = keras.Sequential([keras.layers.Dense(2, input_shape=(3,))])", _weights("model", case)]
+    steps = "for _ in range(3): model.train_on_batch(x0, x1)"
+    shown = _OF_OPTIMIZERS if check in FORMATS else ("print(model.get_weights())",)
+    how = ", run_eagerly=eagerly" * (check == GRAPH)
+    compiled = f'model.compile(loss="mse", optimizer={_made(case)}{how})'
+    lines = [*model, compiled, steps, *(line.format(check) for line in shown)]
+    return ["for eagerly in (False, True):", *(f"    {line}" for line in lines)] if how else lines
 
 
 def _given(case: ProbeCase, names: Sequence[str]) -> str:

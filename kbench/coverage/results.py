@@ -8,7 +8,7 @@ import base64
 import math
 import signal
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -112,11 +112,12 @@ def names(run: RunResults) -> list[NameResult]:
     found = []
     for of_keras, its_cases in plan.cases.items():
         here = {name: one for name, one in told.items() if generation(name) == of_keras}
+        managed = {what for case in its_cases for what in _managed(case, here)}
         by_name: dict[str, list[ProbeCase]] = {name: [] for name in plan.untried.get(of_keras, ())}
         for case in its_cases:
             by_name.setdefault(case.name, []).append(case)
         for name, own in sorted(by_name.items()):
-            compared = [row for case in own if (row := _compare(case, here))]
+            compared = [row for case in own if (row := _compare(case, here, managed))]
             for backend in shown:
                 if backend in here:
                     rows = [row[backend] for row in compared]
@@ -187,8 +188,22 @@ def _is_whole(case: Case) -> bool:
     return True
 
 
-def _compare(case: ProbeCase, told: Mapping[str, _Backend]) -> dict[str, CaseResult] | None:
-    """The case on each backend; None if no backend takes it, and none is ended by it."""
+def _managed(case: ProbeCase, told: Mapping[str, _Backend]) -> set[tuple[str, str]]:
+    """(what it is, check) that a backend manages with this case, where all of a kind are made alike."""
+    found = (one.cases[case.id].checks or {} for one in told.values() if case.id in one.cases)
+    return {(_kind(case), check) for of in found for check, how in of.items() if how.error is None}
+
+
+def _kind(case: ProbeCase) -> str:
+    """Whether it is a layer, a function of losses, a class of losses, and so on."""
+    module, _, name = case.name.partition(".")
+    return f"{module} {'class' if name[:1].isupper() else 'function'}"
+
+
+def _compare(
+    case: ProbeCase, told: Mapping[str, _Backend], managed: Collection[tuple[str, str]]
+) -> dict[str, CaseResult] | None:
+    """The case on each backend; None if no backend takes it, and none is ended by it. managed: see `_managed`."""
     took = {name: one.cases[case.id] for name, one in told.items() if case.id in one.cases}
     well = {name: one for name, one in took.items() if one.inputs is not None}
     if not well and not any(case.id in one.ended for one in told.values()):
@@ -221,13 +236,16 @@ def _compare(case: ProbeCase, told: Mapping[str, _Backend]) -> dict[str, CaseRes
             how, size = _difference(case, well[name].outputs, numbers[name], well[against].outputs, numbers[against])
             state = DIFFERS if how or size > allowed else SAME
             found[name] = CaseResult(case, name, state, how, size, against, inputs)
-    return _with_checks(found, {name: well[name] for name in numbers})
+    here = {check for kind, check in managed if kind == _kind(case)} & {CONFIG, FORMATS[0]}
+    return _with_checks(found, {name: well[name] for name in numbers}, here)
 
 
-def _with_checks(found: dict[str, CaseResult], told: Mapping[str, Case]) -> dict[str, CaseResult]:
+def _with_checks(
+    found: dict[str, CaseResult], told: Mapping[str, Case], managed: Collection[str]
+) -> dict[str, CaseResult]:
     """The results with the worst of the further checks, the simplest of those, where outputs are right."""
     right = {name: one for name, one in told.items() if found[name].state in GOOD}
-    bad = [*_of_gradients(found, right), *_of_checks(found, right)]
+    bad = [*_of_gradients(found, right), *_of_checks(found, right, managed)]
     for name in right:
         own = [one for one in bad if one.backend == name]
         if own:
@@ -235,11 +253,15 @@ def _with_checks(found: dict[str, CaseResult], told: Mapping[str, Case]) -> dict
     return found
 
 
-def _of_checks(found: Mapping[str, CaseResult], told: Mapping[str, Case]) -> Iterator[CaseResult]:
+def _of_checks(
+    found: Mapping[str, CaseResult], told: Mapping[str, Case], managed: Collection[str]
+) -> Iterator[CaseResult]:
     """What a backend does otherwise than it does itself, or another that saved a file. An error counts if another has
-    none.
+    none, or if others of its kind have none, in a check that is managed so.
     """
-    can = {check for one in told.values() for check, how in (one.checks or {}).items() if how.error is None}
+    can = {*managed} | {
+        check for one in told.values() for check, how in (one.checks or {}).items() if how.error is None
+    }
     for name, one in told.items():
         case = found[name].case
         for check, how in (one.checks or {}).items():
@@ -248,7 +270,7 @@ def _of_checks(found: Mapping[str, CaseResult], told: Mapping[str, Case]) -> Ite
             where, differs = _WORDS[check]
             where += f" of {how.saved_on[:100]}" if how.saved_on else ""
             if how.error is not None:
-                if check in can:
+                if check in can and not (check == CONFIG and how.error.startswith("NotImplementedError")):
                     yield replace(found[name], state=RAISES, sentence=f"{where}: {how.error}", check=check)
             elif how.how is not None or (how.off or 0.0) > _allowed(check, case, one):
                 size = math.inf if how.off is None else _relative(check, how.off, one)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ def states(told: Mapping[str, Case], name: str = NAME, **case: Any) -> dict[str,
     """Backend -> state and sentence of its only case."""
     facts = {backend: Facts(public={name: Public(name, ())}, cases={0: of}) for backend, of in told.items()}
     found = {}
-    for row in results.names(tried(ProbeCase(0, name, {}, ("image",), **case), facts)):
+    for row in results.names(tried([ProbeCase(0, name, {}, ("image",), **case)], facts)):
         assert (row.worst is None) == (not row.cases)
         found[row.backend] = (row.state, row.worst.sentence if row.worst else "")
     return found
@@ -55,14 +55,14 @@ def states(told: Mapping[str, Case], name: str = NAME, **case: Any) -> dict[str,
 WELL = Outcome(OK, "", 1.0, 0)
 
 
-def tried(case: ProbeCase, facts: Mapping[str, Facts], outcome: Outcome = WELL) -> RunResults:
-    """A run of one case."""
+def tried(cases: Sequence[ProbeCase], facts: Mapping[str, Facts], outcome: Outcome = WELL) -> RunResults:
+    """A run of these cases."""
     of_cell: dict[str, Any] = {"repeat": 2, "profile": KIND, "validation_samples": 0, "epochs": 0, "seed": 0}
     measured = tuple(
         Measured(Cell(values={"backend": backend, "example": "", "site": ""}, **of_cell), outcome, facts=of)
         for backend, of in facts.items()
     )
-    return run_of({"kind": KIND, "cases": {"keras9": [asdict(case)]}, "shown": list(facts)}, measured)
+    return run_of({"kind": KIND, "cases": {"keras9": [asdict(one) for one in cases]}, "shown": list(facts)}, measured)
 
 
 def test_rounding_is_the_same_and_more_differs() -> None:
@@ -219,6 +219,16 @@ def test_what_no_backend_can_do_is_no_failure_and_what_another_can_is() -> None:
     }
 
 
+def test_what_cannot_be_made_again_is_a_failure_where_others_of_its_kind_can_be() -> None:
+    error = checked(config=Check(error="TypeError: no"), h5=Check(error="no"))
+    abstract = checked(config=Check(error="NotImplementedError: it has none"))
+    names = ("losses.A", "losses.B", "losses.c", "losses.Base")
+    told = dict(enumerate((error, checked(config=Check(0.0), h5=Check(0.0)), error, abstract)))
+    facts = Facts(public={name: Public(name, ()) for name in names}, cases=told)
+    run = tried([ProbeCase(number, name, {}, ("image",)) for number, name in enumerate(names)], {"keras9/a": facts})
+    assert [row.state for row in results.names(run)] == ["raises", "works", "works", "works"]
+
+
 def test_the_worst_check_decides_and_of_those_the_simplest() -> None:
     both = checked(keras=Check(0.5), graph=Check(0.3), h5=Check(error="no"))
     fine = checked(keras=Check(0.0), graph=Check(0.0), h5=Check(0.0))
@@ -234,7 +244,7 @@ def test_numbers_that_are_not_set_and_signs_that_are_free_are_not_compared_with_
 
 def test_a_process_that_ended_in_a_check_says_in_which() -> None:
     facts = Facts(public={NAME: Public(NAME, ())}, begun=0, begun_check="h5")
-    run = tried(ProbeCase(0, NAME, {}, ("image",)), {"keras9/a": facts}, Outcome(FAILED, "killed", 1.0, -9))
+    run = tried([ProbeCase(0, NAME, {}, ("image",))], {"keras9/a": facts}, Outcome(FAILED, "killed", 1.0, -9))
     (row,) = results.names(run)
     assert row.worst is not None
     assert (row.state, row.worst.check) == ("crashes", "h5")
