@@ -55,7 +55,7 @@ def _sides(text: str, parent: Path) -> dict[str, Side]:
         folder, record = (newest[0], store.read_record(newest[0])) if newest else (folder, record)
     if not is_coverage(record):
         raise UserError(f"{text} is no coverage run, and the other one is: compare two of one kind.")
-    found = coverage.sides(store.measured_of(record))
+    found = coverage.sides(store.measured_of(record), folder.name)
     if not wanted:
         return found
     name = selection.select_baseline(wanted, list(found), text.removesuffix(wanted))

@@ -105,9 +105,9 @@ def finish(read: RunResults) -> list[NameResult]:
 
 def _how_to_resume(read: RunResults) -> None:
     """Print how to try what was not; nothing if all was."""
-    unlisted = sorted({
-        one.outcome.status for one in read.measured if one.cell.repeat == 1 and one.outcome.status != OK
-    })  # fmt: skip
+    shown = results.plan_of(read).shown
+    first = [one for one in read.measured if one.cell.repeat == 1 and (not shown or one.cell.backend in shown)]
+    unlisted = sorted({one.outcome.status for one in first if one.outcome.status != OK})
     if left := _left(read):
         terminal.print_sentence(f"Not tried: {left:,} cases; continue with `{terminal.resume_command(read.folder)}`.")
     elif INTERRUPTED in unlisted:
@@ -123,9 +123,12 @@ def _left(read: RunResults) -> int:
 
 
 def _docs_from(folder: Path) -> str:
-    """The way from a page in the folder to what is known of backends; empty where that is not beside kbench."""
+    """The way from a page in the folder to what is known of backends; empty but in a checkout, or it would tell of
+    folders of this machine.
+    """
     docs = paths.project_folder("docs") / "parity.md"
-    return f"{os.path.relpath(docs, folder)}#what-is-known" if docs.is_file() else ""
+    beside = docs.is_file() and folder.resolve().is_relative_to(docs.parents[1].resolve())
+    return f"{os.path.relpath(docs.resolve(), folder.resolve())}#what-is-known" if beside else ""
 
 
 def _nothing(read: RunResults) -> str:

@@ -34,6 +34,7 @@ class Side:
     """A backend of a coverage run."""
 
     backend: str
+    title: str  # of which run it is, and which Keras it has
     names: Mapping[str, NameResult]
     told: Mapping[int, Case]
     kbench: frozenset[str]  # its code that made the inputs
@@ -56,8 +57,8 @@ class Change:
 class Compared:
     """Two backends, and what changed from the first to the other."""
 
-    before: str
-    after: str
+    before: Side
+    after: Side
     changes: tuple[Change, ...]  # the worst first
     same: int  # names that are as before
     unknown: int  # names that were not tried on both
@@ -67,8 +68,8 @@ class Compared:
         return sum(one.what == what for one in self.changes)
 
 
-def sides(run: RunResults) -> dict[str, Side]:
-    """The backends of a run that were asked for. Raises UserError if the run is damaged."""
+def sides(run: RunResults, label: str = "") -> dict[str, Side]:
+    """The backends of a run that were asked for. label: of the run. Raises UserError if the run is damaged."""
     rows: dict[str, dict[str, NameResult]] = {}
     for row in results.names(run):
         rows.setdefault(row.backend, {})[row.name] = row
@@ -76,8 +77,14 @@ def sides(run: RunResults) -> dict[str, Side]:
     code: dict[str, set[str]] = {}
     for cell in (one for one in run.cells if one.repeat == 1):
         code.setdefault(cell.backend, set()).add(str(store.spec(run.raw_folder, cell).get("guest_sha256", "")))
-    only = results.plan_of(run).only
-    return {name: Side(name, own, told[name], frozenset(code[name] - {""}), only) for name, own in rows.items()}
+    of_keras = {one.cell.backend: one.facts.keras_version for one in run.measured if one.facts.keras_version}
+    found = {}
+    for name, own in rows.items():
+        version = f" (Keras {of_keras[name]})" if name in of_keras else ""
+        title = f"{label}: {name}{version}" if label else f"{name}{version}"
+        only = results.plan_of(run).only
+        found[name] = Side(name, title, own, told[name], frozenset(code[name] - {""}), only)
+    return found
 
 
 def matching(first: Collection[str], other: Collection[str]) -> list[tuple[str, str]]:
@@ -123,7 +130,7 @@ def compared(before: Side, after: Side) -> Compared:
         else:
             same += 1
     found.sort(key=lambda one: (CHANGES.index(one.what), one.name))
-    return Compared(before.backend, after.backend, tuple(found), same, unknown)
+    return Compared(before, after, tuple(found), same, unknown)
 
 
 def _changed(one: NameResult, other: NameResult, before: Side, after: Side, comparable: bool) -> Change | None:

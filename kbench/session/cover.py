@@ -279,8 +279,7 @@ def _cover(run: _Run, on_event: OnEvent) -> RunResults:
         unlisted = [task for task in run.plan.tasks if task.repeat == 1 and task.id not in there]
         if unlisted:
             measure.run_cells(replace(run.plan, tasks=tuple(unlisted)), run.here, on_event)
-    _make_cases(run)
-    with _as_stopped(run.here.run):
+        _make_cases(run)
         _try(run, on_event)
     return run.read()
 
@@ -292,6 +291,8 @@ def _as_stopped(run: Path) -> Iterator[None]:
             yield
         except KeyboardInterrupt:
             raise Interrupted(run) from None
+        except _NoSuchName:
+            raise
         except UserError as error:
             raise Stopped(str(error), run) from error
 

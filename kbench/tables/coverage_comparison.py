@@ -24,7 +24,7 @@ def sentence(one: Compared) -> str:
     found = [f"{one.count(what)} {what}" for what in CHANGES if one.count(what)]
     same = f"{one.same:,} {'is' if one.same == 1 else 'are'} as before" if one.same else ""
     others = f" {one.unknown:,} {'was' if one.unknown == 1 else 'were'} not tried on both." if one.unknown else ""
-    start = f"From {one.before} to {one.after}, of {tried:,} public name{'s' * (tried != 1)}"
+    start = f"From {one.before.title} to {one.after.title}, of {tried:,} public name{'s' * (tried != 1)}"
     return plain(f"{start}: {listed([*found, *([same] if same else [])]) or 'nothing to compare'}.{others}")
 
 
@@ -80,8 +80,9 @@ def records(compared: Sequence[Compared]) -> list[dict[str, Any]]:
     """One object for each name that changed."""
     return [
         {
-            "name": change.name, "what": change.what, "backend": one.before, "before": change.before,
-            "other_backend": one.after, "after": change.after, "settings": change.case, "sentence": change.sentence,
+            "name": change.name, "what": change.what, "backend": one.before.backend, "before": change.before,
+            "other_backend": one.after.backend, "after": change.after,
+            "settings": change.case, "sentence": change.sentence,
         }
         for one in compared
         for change in one.changes
@@ -97,7 +98,12 @@ def made(compared: Sequence[Compared], form: str, width: int) -> str:
     if form == "csv":
         return records_csv(records(compared)).rstrip()
     pairs = [
-        {"backend": one.before, "other_backend": one.after, "same": one.same, "not_tried_on_both": one.unknown}
+        {
+            "backend": one.before.backend,
+            "other_backend": one.after.backend,
+            "same": one.same,
+            "not_tried_on_both": one.unknown,
+        }
         | {what: one.count(what) for what in CHANGES}
         for one in compared
     ]

@@ -40,8 +40,12 @@ def test_what_broke_is_named_and_its_way_back_is_mended(bench: Bench) -> None:
     tried(bench, "new", "raises")
     said = bench("compare", "old", "new")
     assert said.status == 0, said
-    assert "From keras9/fake to keras9/fake, of 2 public names: 2 are as before." in words(said)
-    assert f"From {SECOND} to {SECOND}, of 2 public names: 1 broke and 1 is as before." in words(said)
+    assert (
+        "From old: keras9/fake (Keras 2.99.1) to new: keras9/fake (Keras 2.99.1), of 2 public names: 2 are as before."
+        in words(said)
+    )
+    both = f"From old: {SECOND} (Keras 2.99.1) to new: {SECOND} (Keras 2.99.1)"
+    assert f"{both}, of 2 public names: 1 broke and 1 is as before." in words(said)
     assert "losses.hinge() same raises ValueError: there is no hinge" in words(said)
     assert rows(bench("compare", "old", "new", "--format", "csv")) == [
         (SECOND, "losses.hinge", "broke", "same", "raises")
@@ -95,10 +99,14 @@ def test_two_backends_of_a_run_are_compared_and_versions_at_once(bench: Bench) -
     options = ("--only", "losses.*", "--device", "cpu", "--name", "one")
     assert bench("coverage", "--backends", BOTH, *options).status == 0
     said = bench("compare", "latest:fake", f"one:{SECOND}")
-    assert f"From keras9/fake to {SECOND}, of 2 public names: 1 broke and 1 is as before." in words(said)
+    both = f"From one: keras9/fake (Keras 2.99.1) to one: {SECOND} (Keras 2.99.1)"
+    assert f"{both}, of 2 public names: 1 broke and 1 is as before." in words(said)
     bench.backend(SECOND)
     said = bench("coverage", "--backends", f"fake,{SECOND}+jit=off,{SECOND}", "--only", "losses.*", "--device", "cpu")
-    assert f"From {SECOND}+jit=off to {SECOND}, of 2 public names: 2 are as before." in words(said)
+    assert (
+        f"From {SECOND}+jit=off (Keras 2.99.1) to {SECOND} (Keras 2.99.1), of 2 public names: 2 are as before."
+        in words(said)
+    )
     assert words(said).count("From") == 1
 
 
@@ -136,7 +144,7 @@ def test_what_cannot_be_compared_is_one_sentence(bench: Bench) -> None:
     tried(bench, "one", backends="fake")
     tried(bench, "two", backends=SECOND)
     said = bench("compare", "one", "two")
-    assert said.status == 0 and f"From keras9/fake to {SECOND}" in said.out
+    assert said.status == 0 and f"From one: keras9/fake (Keras 2.99.1) to two: {SECOND}" in words(said)
 
 
 @pytest.mark.parametrize("latest", ["old", "timed"])
