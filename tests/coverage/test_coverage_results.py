@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kbench.coverage import results
+from kbench.coverage import checks, results
 from kbench.coverage.values import KIND, ProbeCase
 from kbench.errors import UserError
 from kbench.reported import Case, Check, Facts, Output, Public
@@ -178,7 +178,7 @@ def test_gradients_with_a_kink_or_of_other_arrays_are_left_to_the_majority() -> 
     told = {name: gave(RIGHT, gradients=RIGHT, slopes=(0.5,)) for name in ("keras9/a", "keras9/b")}
     for slopes in ((None,), (9.0, 9.0), ()):
         assert {state for state, _ in states({**told, REFERENCE: gave(RIGHT, slopes=slopes)}).values()} == {"same"}
-    for name in results.OTHER_GRADIENTS:
+    for name in checks.OTHER_GRADIENTS:
         wrong = {**told, REFERENCE: gave(RIGHT, slopes=(9.0,))}
         assert {state for state, _ in states(wrong, name).values()} == {"same"}
     found = states({**told, "keras9/d": gave(RIGHT, gradients=-RIGHT), REFERENCE: gave(RIGHT, slopes=(None,))})
@@ -238,7 +238,7 @@ def test_the_worst_check_decides_and_of_those_the_simplest() -> None:
 
 
 def test_numbers_that_are_not_set_and_signs_that_are_free_are_not_compared_with_a_graph() -> None:
-    for name in (*results.UNSET, *results.UP_TO_SIGNS):
+    for name in (*checks.UNSET, *checks.UP_TO_SIGNS):
         assert states({"keras9/a": checked(graph=Check(0.3))}, name) == {"keras9/a": ("works", "")}
 
 
