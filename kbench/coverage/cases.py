@@ -162,7 +162,7 @@ VARIED: Mapping[str, tuple[Any, ...]] = {
     "layers.CategoryEncoding.output_mode": ("count",),
     "layers.RNN.cell": (_python("keras.layers.GRUCell(3)"), _python("keras.layers.SimpleRNNCell(3)")),
     "ops.average.weights": (_python("np.arange(9.0, dtype='float32').reshape(3, 3)"),),
-    "ops.bincount.weights": (_python("np.arange(10.0, dtype='float32').reshape(2, 5)"),),
+    "ops.bincount.weights": (_python("np.arange(10.0, dtype='float32')"),),
     "ops.clip.x_min": (0.6,),
     "ops.conv_transpose.output_padding": ({"strides": 2, "output_padding": 1},),
     "ops.correlate.mode": ("same", "full"),

@@ -79,6 +79,7 @@ OWN: Mapping[str, Arrays] = {
     "ops.argpartition": _floats((6,)),
     "ops.associative_scan": _floats((3, 4)),
     "ops.batch_normalization": (("floats", (2, 4, 3)), ("floats", (3,)), ("positive", (3,))),
+    "ops.bincount": (("integers", (10,)),),
     "ops.cond": _floats((3, 4)),
     "ops.conv": _floats((2, 6, 6, 3), (3, 3, 3, 2)),
     "ops.conv_transpose": _floats((2, 6, 6, 3), (3, 3, 2, 3)),
