@@ -75,6 +75,7 @@ OF_NAME: Mapping[str, Mapping[str, Any]] = {
     "layers.ConvLSTM1D": {"kernel_size": 2},
     "layers.ConvLSTM2D": {"kernel_size": 2},
     "layers.ConvLSTM3D": {"kernel_size": 2},
+    "layers.ConvRNN2D": {"cell": _python("keras.layers.ConvLSTM2DCell(2, 2)")},
     "layers.Discretization": {"bin_boundaries": [-0.5, 0.0, 0.5]},
     "layers.GroupNormalization": {"groups": 2},
     "layers.IntegerLookup": {"vocabulary": [1, 2]},
@@ -130,6 +131,12 @@ CODE: Mapping[str, tuple[str, ...]] = {
     "ops.vectorize": ("keras.ops.vectorize(lambda x: 2 * x + 1)(x0)",),
     "ops.vectorized_map": ("keras.ops.vectorized_map(lambda x: keras.ops.sum(x) * x, x0)",),
     "ops.while_loop": ("keras.ops.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, 2 * x - 1), (0, x0))[1]",),
+    "initializers.Identity": tuple(f"keras.initializers.Identity({gain})((4, 4))" for gain in (1.0, 0.5)),
+    **{  # functions of Keras 2 that make one
+        f"initializers.{kind}_{how}": (f"keras.initializers.{kind}_{how}()((200, 150))",)
+        for kind in ("glorot", "he", "lecun")
+        for how in ("normal", "uniform")
+    },
     **{f"regularizers.{one}": (f"keras.regularizers.{one}(0.1)(x0)",) for one in ("l1", "l2", "l1_l2")},
     "random.SeedGenerator": ("keras.random.uniform((200, 150), seed=keras.random.SeedGenerator(3))",),
 }

@@ -61,6 +61,7 @@ TELLING = frozenset(_TELLING)
 # The arrays of one name alone.
 OWN: Mapping[str, Arrays] = {
     "activations.glu": _floats((3, 4)),
+    "layers.ConvLSTM2DCell": _floats((2, 4, 4, 3), (2, 2, 2, 2), (2, 2, 2, 2)),
     "layers.ConvLSTM3D": _floats((1, 2, 3, 3, 3, 2)),
     "layers.GRUCell": _floats((2, 4), (2, 3)),
     "layers.GroupNormalization": _floats((2, 3, 3, 6)),
