@@ -61,6 +61,7 @@ TELLING = frozenset(_TELLING)
 # The arrays of one name alone.
 OWN: Mapping[str, Arrays] = {
     "activations.glu": _floats((3, 4)),
+    "layers.ConvLSTM2DCell": _floats((2, 4, 4, 3), (2, 2, 2, 2), (2, 2, 2, 2)),
     "layers.ConvLSTM3D": _floats((1, 2, 3, 3, 3, 2)),
     "layers.GRUCell": _floats((2, 4), (2, 3)),
     "layers.GroupNormalization": _floats((2, 3, 3, 6)),
@@ -79,6 +80,7 @@ OWN: Mapping[str, Arrays] = {
     "ops.argpartition": _floats((6,)),
     "ops.associative_scan": _floats((3, 4)),
     "ops.batch_normalization": (("floats", (2, 4, 3)), ("floats", (3,)), ("positive", (3,))),
+    "ops.bincount": (("integers", (10,)),),
     "ops.cond": _floats((3, 4)),
     "ops.conv": _floats((2, 6, 6, 3), (3, 3, 3, 2)),
     "ops.conv_transpose": _floats((2, 6, 6, 3), (3, 3, 2, 3)),

@@ -16,7 +16,7 @@ NO_CASES = ("get", "serialize", "deserialize", "serialize_keras_object", "deseri
 # The classes that others are made of, which compute nothing.
 ABSTRACT = (
     "Layer", "Wrapper", "Loss", "Metric", "Optimizer", "Initializer", "RandomInitializer", "Regularizer",
-    "Constraint",
+    "Constraint", "ConvRecurrent2D",
 )  # fmt: skip
 INIT = operator.attrgetter("__init__")  # that of a class; its __new__ often takes anything
 PLAIN = (bool, int, float, str)
