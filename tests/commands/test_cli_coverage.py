@@ -154,7 +154,6 @@ def test_other_commands_know_such_a_run(three: Bench) -> None:
     assert states(three)["keras9/third"] == ["same", "same"]
     assert "coverage: 6 same" in " ".join(three("list", "runs").out.split())
     refused(three("export", "mine", "--to", "json"), "coverage run")
-    refused(three("compare", "mine", "mine"), "coverage run")
     assert "Resuming mine: 0 of 6 cases to try." in three("resume").out
     refused(three("resume", "mine", "--budget", "1m"), "coverage run", "--budget")
 
