@@ -103,7 +103,12 @@ def _relative(check: str, off: float, case: Case) -> float:
 def _allowed(check: str, case: ProbeCase, of: Case) -> float:
     if check == FIT:
         return OF_GRADIENTS * max(SMALL_GRADIENT, _largest(of))
-    return OF_RANDOM if case.random else max(TOLERANCE, ROUNDING * (of.moved or 0.0))
+    return OF_RANDOM if case.random else allowed(case, [of])
+
+
+def allowed(case: ProbeCase, told: Iterable[Case]) -> float:
+    """By how much outputs may differ, of the largest number above 1."""
+    return max([TOLERANCES.get(case.dtype, TOLERANCE), *(ROUNDING * (one.moved or 0.0) for one in told)])
 
 
 def _largest(case: Case) -> float:

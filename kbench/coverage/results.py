@@ -18,12 +18,11 @@ import numpy as np
 from kbench.coverage.checks import (
     OF_GRADIENTS,
     OF_RANDOM,
-    ROUNDING,
     TOLERANCE,
-    TOLERANCES,
     UNSET,
     UP_TO_SIGNS,
     WORDS,
+    allowed,
     apart,
     median,
     numbers_of,
@@ -209,9 +208,7 @@ def _compare(
     inputs = usual[0][0] if usual else ""
     numbers = {name: [numbers_of(one) for one in of.outputs] for name, of in well.items() if of.inputs == inputs}
     against = _standard(case, numbers, {name: well[name] for name in numbers})
-    allowed = max(
-        [TOLERANCES.get(case.dtype, TOLERANCE), *(ROUNDING * (well[name].moved or 0.0) for name in numbers)]
-    )
+    most = allowed(case, (well[name] for name in numbers))
     found = {}
     for name, one in told.items():
         if case.id in one.ended:
@@ -231,7 +228,7 @@ def _compare(
             found[name] = CaseResult(case, name, SAME if len(numbers) > 1 else WORKS, inputs=inputs)
         else:
             how, size = _difference(case, well[name].outputs, numbers[name], well[against].outputs, numbers[against])
-            state = DIFFERS if how or size > allowed else SAME
+            state = DIFFERS if how or size > most else SAME
             found[name] = CaseResult(case, name, state, how, size, against, inputs)
     here = {check for kind, check in managed if kind == _kind(case)} & {CONFIG, FORMATS[0]}
     return with_checks(found, {name: well[name] for name in numbers}, here)
