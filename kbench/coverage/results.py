@@ -313,9 +313,7 @@ def between(case: ProbeCase, one: Case, other: Case) -> str:
         return ""
     numbers = [[numbers_of(output) for output in each.outputs] for each in (one, other)]
     how, size = _difference(case, other.outputs, numbers[1], one.outputs, numbers[0])
-    if how or size > max(
-        TOLERANCES.get(case.dtype, TOLERANCE), *(ROUNDING * (each.moved or 0.0) for each in (one, other))
-    ):
+    if how or size > allowed(case, (one, other)):
         return how or f"by {significant(size)}"
     if not one.gradients or not other.gradients:
         return ""
