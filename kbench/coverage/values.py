@@ -90,6 +90,11 @@ class NameResult:
         found = [one for one in self.cases if one.state == self.state]
         return max(
             found,
-            key=lambda one: (not one.case.outputs_only, -len(one.case.settings), one.deviation or 0.0),
+            key=lambda one: (
+                not one.case.outputs_only,
+                not one.case.masked,
+                -len(one.case.settings),
+                one.deviation or 0.0,
+            ),
             default=None,
         )

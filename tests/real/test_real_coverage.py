@@ -88,7 +88,7 @@ SHOWN = (
 # Without optimizers: kbench orders the updates of their backend, a plain program does not.
 OLD = (
     "activations.elu", "constraints.UnitNorm", "layers.Conv1D", "layers.LSTM", "layers.Lambda", "layers.Dot",
-    "losses.categorical_crossentropy", "metrics.categorical_accuracy", "regularizers.L1L2",
+    "losses.categorical_crossentropy", "metrics.categorical_accuracy",
 )  # fmt: skip
 # Runs the programs of a list in a file, each alone, and writes the numbers that they print.
 RUNNER = """
