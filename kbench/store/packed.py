@@ -34,7 +34,11 @@ _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the time of a zip's members
 _HOW = 6 | lzma.PRESET_EXTREME
 _MEMORY = 1 << 25  # bytes that decompression may take beside its output: three times what _HOW takes
 _NAME = r"(?!\.\.?/)[^/\x00]+"  # an example's file may have any name
-_OF_CELL = r"spec\.json|events\.jsonl|outcome\.json|log\.txt|stdout\.txt|(call_\d+/)?(forward|(step|moved)_\d+)\.npz"
+_WORKER = r"(\.worker\d+)?"  # of several processes of a cell
+_OF_CELL = (
+    rf"spec{_WORKER}\.json|events{_WORKER}\.jsonl|outcome\.json|log{_WORKER}\.txt|stdout\.txt|"
+    r"(call_\d+/)?(forward|(step|moved)_\d+)\.npz"
+)
 _OF_RUN = rf"run\.json|stdin|locks/{_NAME}\.lock|(cells|earlier)/{_NAME}/({_OF_CELL})"
 _ALLOWED = re.compile(rf"{_OF_RUN}|explain/(imports\.json|{_NAME}/({_OF_RUN}))", re.ASCII)
 _LOGS = ("log.txt", "stdout.txt")

@@ -145,13 +145,18 @@ def measured_of(record: RunRecord, known: ReadCells | None = None) -> RunResults
 def _written(folder: CellFolder) -> list[tuple[int, ...]]:
     """What is another one if any of a cell's files is."""
     found: list[tuple[int, ...]] = []
-    for path in (folder.spec, folder.events, folder.log, folder.outcome):
+    for path in (folder.spec, folder.events, folder.log, folder.outcome, *_of_further_workers(folder)):
         try:
             about = path.stat()
             found.append((about.st_ino, about.st_size, about.st_mtime_ns))
         except OSError:
             found.append(())
     return found
+
+
+def _of_further_workers(folder: CellFolder) -> list[Path]:
+    """The events of the cell's processes beside the first one."""
+    return sorted(folder.path.glob(CellFolder(folder.path, "*").events.name))
 
 
 def spec(run: Path, cell: Cell) -> Mapping[str, Any]:
@@ -213,12 +218,16 @@ def _measured(run: Path, cell: Cell, example: Mapping[str, Any], backend: Mappin
         **_data_facts(asked.get("data")),
     }
     notes = (*report.facts.notes, *filter(None, [outcome.after_end]))
+    workers = [*report.facts.workers]
+    for path in _of_further_workers(folder):
+        with contextlib.suppress(OSError):
+            workers += read_events(path).facts.workers
     return Measured(
         cell=cell,
         outcome=outcome,
         epochs=report.epochs,
         phases=report.phases,
-        facts=msgspec.structs.replace(report.facts, notes=notes, **parse_facts(planned)),
+        facts=msgspec.structs.replace(report.facts, notes=notes, workers=tuple(workers), **parse_facts(planned)),
     )
 
 
