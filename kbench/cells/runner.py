@@ -156,10 +156,10 @@ def _too_large(task: CellTask, largest: Mapping[Point, int]) -> Outcome | None:
 
 
 def _of_places(tasks: Sequence[CellTask]) -> list[list[CellTask]]:
-    """The tasks that are ranked against each other, of a repeat: they take turns."""
+    """The tasks that take turns: those that are ranked against each other, and of other workers, of a repeat."""
     groups: dict[tuple[Point, int, bool], list[CellTask]] = {}
     for task in tasks:
-        groups.setdefault((task.key.ranking, task.repeat, bool(task.timing)), []).append(task)
+        groups.setdefault((task.key.side_by_side, task.repeat, bool(task.timing)), []).append(task)
     alone = ([task] for group in groups.values() for task in group if task.device != "cpu")
     return [*(group for group in groups.values() if group[0].device == "cpu"), *alone]
 

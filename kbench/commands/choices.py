@@ -30,7 +30,7 @@ Options = Mapping[str, Any]  # of a command, by the names that kbench.cli.option
 
 EXPLAINED_BUDGET = 60.0  # seconds, of a script with --explain
 # What a suite says of its examples, where the user does not.
-_OF_SUITE = ("batch_size", "threads", "image_data_format", "task", "data_source")
+_OF_SUITE = ("batch_size", "workers", "threads", "image_data_format", "task", "data_source")
 
 # Options for a program, of commands that take examples, too.
 _OF_PROGRAMS = {

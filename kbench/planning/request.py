@@ -145,7 +145,11 @@ class Request:
             return self
         settings = self.suite.settings[example]
         given = settings.infer if task == INFER else settings.train
-        values = {name: of for name in (axes.BATCH_SIZE, axes.THREADS, axes.LAYOUT) if (of := getattr(given, name))}
+        values = {
+            name: of
+            for name in (axes.BATCH_SIZE, axes.WORKERS, axes.THREADS, axes.LAYOUT)
+            if (of := getattr(given, name))
+        }
         each = self.threads_each or bool(given.threads)
         return replace(self.at(**values), steps=given.steps or self.steps, threads_each=each)
 

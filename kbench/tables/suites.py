@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from kbench import axes
 from kbench.comparison.published import PublishedFigure, same_backend
+from kbench.comparison.scaling import carried
 from kbench.selection.suites import Layout, Suite
 from kbench.summary import Summary
 from kbench.tables.content import Table, remarks_once
@@ -195,7 +196,8 @@ def _of_hardware(layout: Layout, rows: Sequence[Summary], printed: Sequence[Publ
 
 def _name(row: Summary, rows: Iterable[Summary], column: str) -> str:
     """The row's backend, and what else varies between the rows, but for the axis of the columns."""
-    left = (*axes.TITLE, axes.TASK, column, *axes.of_backends())
+    rows = list(rows)
+    left = (*axes.TITLE, axes.TASK, column, *axes.of_backends(), *carried(axes.by_name(column), rows))
     others = [axis for axis in axes.within_backends(one.key for one in rows) if axis.name not in left]
     shown = [text for axis in others if (text := axes.shown(axis, row.key[axis.name]))]
     return ", ".join([row.backend, *shown])
