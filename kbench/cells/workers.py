@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import re
+import signal
 import socket
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,7 +20,9 @@ from kbench.text import listed, plain
 from kbench.values import OK, Device, Outcome
 
 _TAKEN = re.compile(r"EADDRINUSE|address already in use", re.IGNORECASE)
-_SOON = 1.0  # seconds after which a process whose connections are closed has ended
+_LOST = re.compile(
+    r"connection (was )?(closed|reset|refused|aborted)|Connection\w*Error|broken pipe|peer", re.IGNORECASE
+)
 _LINES, _MOST_SAID = 30, 120  # lines of a log in which a library says that, and characters of one
 
 
@@ -62,16 +64,15 @@ def outcome(ended: Exit, reports: Sequence[GuestReport], task: CellTask, files: 
 
 
 def _blamed(ended: Exit, reports: Sequence[GuestReport], files: Sequence[CellFolder]) -> int:
-    """The worker that is why the cell ended: the first that told an error or ended. The others only lost it, and may
-    have told so before it counted as ended.
-    """
-    lost = {number: at for number, (at, _) in ended.ends.items() if reports[number].facts.guest_seconds is None}
-    times = {number: (at - _SOON, at) for number, at in lost.items()}
+    """The worker that is why the cell ended: the first that told an error or ended. Others only lost it."""
+    times = {number: at for number, (at, _) in ended.ends.items() if reports[number].facts.guest_seconds is None}
+    lost = {number for number in times if ended.ends[number][1] == -signal.SIGABRT}  # as libraries of C++ end then
     for number, report in enumerate(reports):
-        if report.facts.error:
+        if error := report.facts.error:
+            lost |= {number} if _LOST.search(error) else set()
             with contextlib.suppress(OSError):
-                times[number] = files[number].events.stat().st_mtime, lost.get(number, math.inf)
-    return min(times, key=lambda number: times[number], default=0)
+                times[number] = files[number].events.stat().st_mtime
+    return min(times, key=lambda number: (number in lost, times[number]), default=0)
 
 
 def _port_taken(report: GuestReport, log: Path) -> str:

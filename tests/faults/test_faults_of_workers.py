@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import socket
 import sys
 from collections.abc import Callable
@@ -44,7 +46,13 @@ class Stage:
         self.look: Callable[[CellTask, EpochProgress], object] = lambda task, done: None
 
     def run(
-        self, does: str, *backends: str, in_turns: bool = False, epochs: int = 3, **settings: Any
+        self,
+        does: str,
+        *backends: str,
+        in_turns: bool = False,
+        watched: bool = False,
+        epochs: int = 3,
+        **settings: Any,
     ) -> dict[str, Measured]:
         """Backend -> what was measured. Beside those that are given there is one that does nothing special."""
         example = self.folder / "a.py"
@@ -66,8 +74,9 @@ class Stage:
         self.marked = f"{run.resolve()}|"
         listener = Listener(lambda task: None, self.look, lambda task, outcome: None)
         try:
-            start = partial(launcher.launch, mark=orphans.mark(run))
-            runner.run(tasks, {}, here, start, listener, interleave=in_turns)
+            mark = orphans.mark(run)
+            with orphans.ended_with_this_process(mark) if watched else contextlib.nullcontext():
+                runner.run(tasks, {}, here, partial(launcher.launch, mark=mark), listener, interleave=in_turns)
         finally:
             assert orphans.find(self.marked) == []
         self.folders = {task.backend: store.cell_folder(run, task).path for task in tasks}
@@ -204,6 +213,36 @@ def test_in_turns_all_workers_of_a_cell_are_stopped_while_another_computes(stage
     found = stage.run("", "one", "two", in_turns=True, epochs=8)
     assert {name: one.outcome.status for name, one in found.items()} == dict.fromkeys(("one", "two", "other"), "ok")
     assert {stopped for _, stopped in seen} >= {0, 2}, "either all of them or none"
+
+
+@pytest.mark.parametrize("in_turns", [False, True])
+def test_a_killed_host_leaves_no_worker_behind(stage: Stage, in_turns: bool) -> None:
+    def die(task: CellTask, done: EpochProgress) -> None:
+        if len(stage.guests()) >= 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    stage.look = die
+    host = os.fork()
+    if host == 0:
+        try:
+            stage.run("", workers=3, watched=True, in_turns=in_turns, epochs=10**6)
+        finally:
+            os._exit(0)  # it should not come to that
+    _, how = os.waitpid(host, 0)
+    assert os.waitstatus_to_exitcode(how) == -signal.SIGKILL
+    (run,) = (stage.folder / "results").iterdir()
+    while orphans.find(f"{run.resolve()}|"):  # or the test does not end
+        pass
+
+
+def test_an_interrupt_ends_all_workers(stage: Stage) -> None:
+    def interrupt(task: CellTask, done: EpochProgress) -> None:
+        if len(stage.guests()) == 2:
+            raise KeyboardInterrupt
+
+    stage.look = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        stage.run("", epochs=10**6)
 
 
 def test_one_that_dies_in_turns_ends_its_cell_alone(stage: Stage) -> None:
