@@ -51,6 +51,9 @@ def tables(
                 own = [replace(row, available_samples=settings.epoch_samples) for row in own]
             if own:
                 printed = [one for one in figures if _is_of(one, layout, example, suite)]
+                if layout.columns == axes.WORKERS:
+                    scaled = {_setting(one) for one in printed if one.workers > 1}
+                    printed = [one for one in printed if _setting(one) in scaled]
                 found.append(((example, layout.task), _table(suite, layout, own, printed, measured_only)))
     shown = {of for of, table in found if len(table.columns) > _FEWEST}
     kept = []
@@ -59,6 +62,11 @@ def tables(
             kept.append(table)
             shown.add(of)
     return remarks_once(kept)
+
+
+def _setting(figure: PublishedFigure) -> tuple[str, int | None]:
+    """What figures on one and on several GPUs have in common."""
+    return figure.source, figure.batch_size
 
 
 def _is_of(figure: PublishedFigure, layout: Layout, example: str, suite: Suite) -> bool:
@@ -261,7 +269,8 @@ def _titled(layout: Layout, column: str) -> str:
 def _where(figure: PublishedFigure, layout: Layout, batches: set[int]) -> str:
     """The hardware of a figure, and its batch size where no row has that."""
     other = figure.batch_size if figure.batch_size not in batches and layout.columns != axes.BATCH_SIZE else None
-    where = hardware(replace(figure, threads=None) if layout.columns == axes.THREADS else figure)
+    in_columns = {axes.THREADS: "threads", axes.WORKERS: "gpus"}.get(layout.columns)
+    where = hardware(replace(figure, **{in_columns: None}) if in_columns else figure)
     return f"{where}{f', batch {other:,}' if other else ''}"
 
 
