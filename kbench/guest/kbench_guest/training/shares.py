@@ -78,6 +78,8 @@ def number_of(step: int, batch: Any, images: bool) -> int:
     """
     arrays = [np.asarray(one) for part in list(batch)[:2] for one in leaves(part)]
     each = np.zeros(len(arrays[0]), dtype="uint64")
+    if not len(each):  # a worker that was given nothing
+        return 0
     for place, array in enumerate(arrays):
         each = mixed(each + sums(array, images) + np.uint64((place + 1) * ODD % MODULUS))
     return int(each.sum(dtype="uint64")) * (2 * step * ODD + 1) % MODULUS
