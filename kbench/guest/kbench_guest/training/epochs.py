@@ -54,7 +54,8 @@ def measure(
         return None
     train(framework, model, example, spec, feed, validation_part, events)
     framework.workers.leave()
-    timing.keep(spec.get("trained", ""), lambda: framework.all_weights(model))
+    if framework.workers.rank == 0:
+        timing.keep(spec.get("trained", ""), lambda: framework.all_weights(model))
     return None if again is None else functools.partial(first_step.write_again, again, events)
 
 
