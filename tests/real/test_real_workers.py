@@ -171,6 +171,35 @@ def test_two_workers_train_as_one_and_read_each_sample_once(
     assert min(changed) > 1e-3  # they do learn
 
 
+# What stands for a mask of dropout: the state of the generator that it is drawn from.
+SEEDS = """
+from keras.callbacks import Callback
+from keras.layers import Dropout
+
+
+class Tells(Callback):
+    def on_train_end(self, logs=None):
+        print("seeds", [int(one) for one in self.model.layers[1].seed_generator.state])
+
+
+def callbacks():
+    return [Tells()]
+"""
+
+
+def test_each_process_draws_its_own_dropout(kbench: Kbench, tmp_path: Path) -> None:
+    example = tmp_path / "drops.py"
+    second = "    model.add(Dense(num_classes"
+    example.write_text(EXAMPLE.replace(second, "    model.add(Dropout(0.5))\n" + second) + SEEDS, "utf-8")
+    run = kbench.measure_apart("keras3/torch", str(example), "--workers", "2", "--threads", "1", "--repeats", "1")
+    (measured,) = run.results().measured
+    assert measured.outcome.status == OK, measured.outcome
+    logs = [store.cell_folder(run.folder, measured.cell, worker).log.read_text("utf-8") for worker in range(2)]
+    told = [[line for line in log.splitlines() if line.startswith("seeds")] for log in logs]
+    assert [len(lines) for lines in told] == [1, 1]
+    assert told[0] != told[1]
+
+
 def _weights(path: Path) -> list[np.ndarray]:
     with np.load(path) as file:
         return [file[name] for name in file.files]

@@ -324,6 +324,8 @@ class MXNetContexts(Devices):
 class TorchProcesses(Workers):
     """Processes that PyTorch's DistributedDataParallel lets share their gradients, through gloo or NCCL."""
 
+    _left = False
+
     def __init__(self, module: Any) -> None:
         self._module = module
 
@@ -357,13 +359,14 @@ class TorchProcesses(Workers):
 
         Its gradients are then means over all workers.
         """
-        shared, kind, train_step = (
-            self._module.nn.parallel.DistributedDataParallel(module),
-            type(module),
-            getattr(of_step, name),
-        )
+        # It gives all workers the first one's parameters, to which Keras counts what dropout is seeded with.
+        seeds = [value for value in module.parameters() if not value.is_floating_point()]
+        own = [value.detach().clone() for value in seeds]
+        shared = self._shared = self._module.nn.parallel.DistributedDataParallel(module)
+        for value, seed in zip(seeds, own):
+            value.data.copy_(seed)
         shared._set_ddp_runtime_logging_sample_rate(1)
-        self._shared = shared
+        kind, train_step = type(module), getattr(of_step, name)
         stack: List[bool] = []  # whether a call is DistributedDataParallel's own; empty outside a training step
 
         def call(module: Any, *args: Any, **kwargs: Any) -> Any:
@@ -385,8 +388,6 @@ class TorchProcesses(Workers):
 
         module.__class__ = type(kind.__name__, (kind,), {"__call__": call, "__module__": kind.__module__})
         vars(of_step)[name] = step
-
-    _left = False
 
     def leave(self) -> None:
         self._left = True
