@@ -269,8 +269,9 @@ def _titled(layout: Layout, column: str) -> str:
 def _where(figure: PublishedFigure, layout: Layout, batches: set[int]) -> str:
     """The hardware of a figure, and its batch size where no row has that."""
     other = figure.batch_size if figure.batch_size not in batches and layout.columns != axes.BATCH_SIZE else None
-    in_columns = {axes.THREADS: "threads", axes.WORKERS: "gpus"}.get(layout.columns)
-    where = hardware(replace(figure, **{in_columns: None}) if in_columns else figure)
+    columns = layout.columns
+    gpus = None if columns == axes.WORKERS else figure.gpus
+    where = hardware(replace(figure, gpus=gpus, threads=None if columns == axes.THREADS else figure.threads))
     return f"{where}{f', batch {other:,}' if other else ''}"
 
 

@@ -43,7 +43,7 @@ class Stage:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.look: Callable[[CellTask, EpochProgress], object] = lambda task, done: None
+        self.look: Callable[[CellTask, EpochProgress], None] = lambda task, done: None
 
     def run(
         self,

@@ -27,7 +27,7 @@ def eight_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requests, "cores", lambda: (8,))
 
 
-def planned(engine: str = "processes", example: str = "mnist_cnn", gpus: Any = (), **asked: Any) -> plan.Plan:
+def planned(engine: Any = "processes", example: str = "mnist_cnn", gpus: Any = (), **asked: Any) -> plan.Plan:
     known = {NAME: replace(BACKENDS[NAME], workers=engine, no_workers="" if engine else "its engine has none")}
     return plan.make_plan(request(backends=(NAME,), examples=(str(EXAMPLES[example].path),), **asked), known, gpus)
 

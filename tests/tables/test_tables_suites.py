@@ -89,7 +89,7 @@ def test_workers_are_columns_with_the_figures_of_as_many_gpus_and_their_threads_
         row("native/torch", 2, 2.0, axes={"workers": 1, "threads": 2}),
         row("native/torch", 1, 1.25, workers=2, axes={"workers": 2, "threads": 1}),
     ]
-    usual = {"threads": None, "batch_size": 4096, "hardware": "a K80"}
+    usual: dict[str, Any] = {"threads": None, "batch_size": 4096, "hardware": "a K80"}
     of_gpus = [figure(**usual, gpus=gpus, value=4.0 / gpus) for gpus in (1, 2, 4)]
     alone = [figure(threads=8), figure(threads=None, gpus=1, hardware="a GTX")]
     (found,) = suites.tables(suite(layout("workers")), rows, [*of_gpus, *alone])
