@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any
 
 from kbench.arrays import Data
 from kbench.errors import UserError
@@ -48,7 +48,7 @@ _LONGEST_MAKING = 3600.0  # seconds; such an older folder is from a killed proce
 class CellFolder:
     """Where a cell's files are; worker: its process, of a cell with several."""
 
-    def __init__(self, path: Path, worker: int | Literal["*"] = 0) -> None:
+    def __init__(self, path: Path, worker: int = 0) -> None:
         own = f".worker{worker}" if worker else ""
         self.path = path
         self.spec = path / f"spec{own}.json"  # what the guest is given
