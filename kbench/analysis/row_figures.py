@@ -219,7 +219,8 @@ def _of_workers(row: RowProcesses) -> dict[str, Any]:
         steady = {epoch.epoch for epoch in step_times.steady(one.epochs)}
         for number in sorted(steady):
             exchanged += _known([_mean(at.communication_seconds for at in one.facts.workers if at.epoch == number)])
-        held += [max(peaks) for peaks in [_known(at.peak_mib for at in one.facts.workers)] if peaks]
+        told = {at.rank: at.peak_mib for at in one.facts.workers if at.peak_mib is not None}  # of the last epoch
+        held += [max(told.values())] if len(told) == one.cell.workers > 1 else []  # none of those in one process
     return {
         "communication_seconds": step_times.median_of(exchanged),
         "worker_memory_mib": step_times.median_of(held),

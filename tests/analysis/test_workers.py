@@ -138,3 +138,9 @@ def test_published_figures_stand_beside_rows_with_as_many_workers() -> None:
         gpus != workers_ for workers_, gpus in pairs
     ]
     assert {one["workers"] for one in records(found)} == {1, 2}
+
+
+def test_the_memory_of_a_worker_is_known_where_each_has_a_process() -> None:
+    each = [{**one, "peak_mib": 500.0 + one["rank"]} for one in told(2)]
+    shared = [{**one, "peak_mib": 900.0} if one["rank"] == 0 else one for one in told(2)]
+    assert [summarise([of_workers(about)])[0].worker_memory_mib for about in (each, shared)] == [501.0, None]
