@@ -41,7 +41,7 @@ _OF_CELL = (
 )
 _OF_RUN = rf"run\.json|stdin|locks/{_NAME}\.lock|(cells|earlier)/{_NAME}/({_OF_CELL})"
 _ALLOWED = re.compile(rf"{_OF_RUN}|explain/(imports\.json|{_NAME}/({_OF_RUN}))", re.ASCII)
-_LOGS = ("log.txt", "stdout.txt")
+_LOG = re.compile(rf"log{_WORKER}\.txt|stdout\.txt", re.ASCII)
 # What the standard library raises on a file that is damaged, or made to be.
 _DAMAGED = (
     *(zipfile.BadZipFile, lzma.LZMAError, tarfile.TarError, struct.error),
@@ -118,7 +118,7 @@ def pack(run: Path, packed: Path) -> list[str]:
     if len(names) > MOST_FILES or tar.tell() > MOST_BYTES or made.tell() > MOST_PACKED:
         raise _too_large(run)
     replace(packed, made.getvalue())
-    return [name for name in names if name.endswith(_LOGS)]
+    return [name for name in names if _LOG.fullmatch(name.rpartition("/")[2])]
 
 
 def unpack(run: Path) -> None:
@@ -131,7 +131,7 @@ def unpack(run: Path) -> None:
 def _is_kept(path: Path, run: Path) -> bool:
     if not _ALLOWED.fullmatch(path.relative_to(run).as_posix()) or path.is_symlink() or not path.is_file():
         return False
-    return path.name not in _LOGS or not _ended_ok(path.with_name("outcome.json"))
+    return not _LOG.fullmatch(path.name) or not _ended_ok(path.with_name("outcome.json"))
 
 
 def _ended_ok(outcome: Path) -> bool:
