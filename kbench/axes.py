@@ -36,6 +36,8 @@ class Axis:
     always_named: bool = False  # told of each row, also where all rows have the same value
     of_arrays: bool = False  # whether cells along it are given other arrays
     default: Value | None = None  # its value where nothing gives it one, as in earlier runs; None: each cell has one
+    in_turns: bool = False  # whether rows along it take turns although they are not ranked: a ratio is told along it
+    carries: str = ""  # an axis whose value may follow from its own
     asked: Asked | None = None
 
 
@@ -137,10 +139,26 @@ AXES: tuple[Axis, ...] = (
         ),
     ),
     Axis(
+        "workers", "workers", "{} workers", number=True, speeds_up=True, default=1, in_turns=True, carries="threads",
+        asked=Asked(
+            "--workers", "workers that train together by the backend's own engine, each on its part of every batch "
+            "(default: 1). Without --threads the cores are divided among them",
+            "several: a row for each, such as 1,2,4, and how much faster than one", takes=Numbers(1, 64),
+            group=NUMBERS,
+        ),
+    ),
+    Axis(
+        "scaling", "scaling", "{} scaling", same_work=False, default="strong",
+        asked=Asked(
+            "--scaling", "strong (default): all workers share a batch of the batch size; weak: each has one, at the "
+            "same learning rate", takes=Words(("strong", "weak")), group=NUMBERS, metavar="HOW",
+        ),
+    ),
+    Axis(
         "threads", "threads", "{} threads", number=True, speeds_up=True, default=0,  # 0: unknown
         asked=Asked(
-            "--threads", "CPU threads of each process, if the framework supports it (default: one per available "
-            "core)", "several: a row for each, such as 1,2",
+            "--threads", "CPU threads of each process, and with --workers of each worker, if the framework supports "
+            "it (default: one per available core)", "several: a row for each, such as 1,2",
             takes=Numbers(1, 4096), commands=("run", "script"), single=("bisect", "coverage", "parity"),
         ),
     ),
@@ -150,6 +168,7 @@ AXES: tuple[Axis, ...] = (
 EXAMPLE, SITE, BACKEND, LAYOUT, DEVICE = "example", "site", "backend", "image_data_format", "device"
 TITLE = (EXAMPLE, SITE)  # what the title of a table has
 BATCH_SIZE, SAMPLES, THREADS = "batch_size", "samples", "threads"
+WORKERS, SCALING, WEAK = "workers", "scaling", "weak"
 TASK, DATA = "task", "data_source"
 RUN, MACHINE = "run", "machine"
 ARGUMENTS = "args"
@@ -184,9 +203,16 @@ class Point:
         return self.without(ranked())
 
     @property
+    def side_by_side(self) -> Point:
+        """What rows have in common whose processes take turns."""
+        along = [axis for axis in AXES if axis.in_turns and axis.name in self.varied]
+        return self.ranking.without([name for axis in along for name in (axis.name, axis.carries)])
+
+    @property
     def work(self) -> Point:
-        """What rows have in common that do the same work."""
-        return self.only([axis.name for axis in AXES if not axis.same_work])
+        """What rows have in common that do the same work: with weak scaling, other workers have larger batches."""
+        other = [axis.name for axis in AXES if not axis.same_work]
+        return self.only([*other, WORKERS] if self[SCALING] == WEAK else other)
 
     @property
     def named(self) -> Point:

@@ -10,7 +10,17 @@ from typing import Annotated, Literal, get_args
 
 from msgspec import Meta, Struct, ValidationError, convert, field
 
-PLACEHOLDERS = ("env", "cache", "example", "compiled", "threads", "threads_from_2", "python_lib", "inherited")
+PLACEHOLDERS = (
+    "env",
+    "cache",
+    "example",
+    "compiled",
+    "threads",
+    "threads_from_2",
+    "process_threads",
+    "python_lib",
+    "inherited",
+)
 _KNOWN = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
 Text = Annotated[str, Meta(pattern=r"\A[^\n]*\S[^\n]*\Z", description="a text of one line")]
 Texts = Annotated[tuple[Text, ...], Meta(description="a list of texts")]

@@ -18,6 +18,7 @@ Difference = Literal[
     "received",  # in an epoch; aspect: samples, steps, sha256, weights_changed, learning_rate, updates, ...
     "threads",  # changed meanwhile
     "cores",
+    "workers",  # several did not do what one does; aspect: untold, idle, samples, read
     "changing outputs",  # for the same samples, from pass to pass
     "epoch",  # its loss or scores; aspect: loss, accuracy, validation accuracy, validation loss
 ]

@@ -10,7 +10,7 @@ from typing import Any
 
 from kbench import step_sentences, workloads
 from kbench.findings import OF_SAMPLES, Finding
-from kbench.text import significant
+from kbench.text import listed, significant
 
 _HASHED = ("initial weights", "data", *OF_SAMPLES[1:])  # a sentence can only say that they differ
 
@@ -146,6 +146,21 @@ def _threads(found: Finding) -> str:
 def _cores(found: Finding) -> str:
     epoch = found.about["epoch"]
     return f"its number of cores was changed in epoch {epoch}: {found.own} instead of {found.other}"
+
+
+def _workers(found: Finding) -> str:
+    epoch, own, other = found.about["epoch"], found.own, found.other
+    match found.aspect:
+        case "untold":
+            return f"{own} of its {other} workers told what they did in epoch {epoch}"
+        case "idle" if len(own) == other - 1:
+            return f"one of its {other} workers did all the work of epoch {epoch}"
+        case "idle":
+            return f"{listed(f'worker {rank}' for rank in own)} did nothing in epoch {epoch}"
+        case "samples":
+            return f"its workers together trained on {own:,} samples in epoch {epoch} instead of {other:,}"
+        case _:
+            return f"its workers did not read each sample of epoch {epoch} once"
 
 
 def _epoch(found: Finding) -> str:
@@ -300,6 +315,7 @@ KINDS: Mapping[str, Callable[[Finding], str]] = {
     "received": _received,
     "threads": _threads,
     "cores": _cores,
+    "workers": _workers,
     "changing outputs": lambda found: (
         f"its outputs changed from pass to pass, by up to {significant(found.own, 2)} of the largest number"
     ),

@@ -16,6 +16,7 @@ from kbench.workloads import Workload
 
 # What a row is compared with.
 TO_FASTEST, TO_BASELINE, TO_DEFAULT, TO_NATIVE = "fastest", "baseline", "default", "native"
+TO_ONE_WORKER = "one worker"  # of the same backend
 TO_RUN = "run"  # the same row of another run
 
 
@@ -23,7 +24,7 @@ TO_RUN = "run"  # the same row of another run
 class Ratio:
     """The steady time of a row over that of a reference row: the same point but for some axes."""
 
-    kind: str  # TO_FASTEST, TO_BASELINE, TO_DEFAULT, TO_NATIVE or TO_RUN
+    kind: str  # TO_FASTEST, TO_BASELINE, TO_DEFAULT, TO_NATIVE, TO_ONE_WORKER or TO_RUN
     reference: str  # backend of the other row
     value: float
     interval: Interval | None = None
@@ -231,6 +232,18 @@ class Summary:
     # of a program's fit, an epoch each: in its callbacks, and to make its batches alone, measured after its end
     callback_seconds: float | None = field(default=None, metadata=figure(title="callbacks", unit="s"))
     batch_making_seconds: float | None = field(default=None, metadata=figure(title="batches", unit="s"))
+    workers: int = field(default=1, metadata=figure(of="cell"))
+    scaling: str = field(default="strong", metadata=figure(of="cell"))
+    # how many times the samples per second of one worker
+    speed_up: float | None = field(init=False, metadata=figure(title="speed-up"))
+    speed_up_interval: Interval | None = field(init=False, metadata=figure("speed_up", "ends"))
+    efficiency: float | None = field(init=False, metadata=figure(title="efficiency"))  # of a worker: its part of that
+    # of a steady epoch, of which a worker exchanged gradients: mean over workers, median over epochs
+    communication_seconds: float | None = field(
+        default=None, metadata=figure(title="communication", unit="s", shown=True)
+    )
+    # of the worker that takes most
+    worker_memory_mib: float | None = field(default=None, metadata=figure(title="MiB per worker", shown=True))
     # No columns.
     ratios: Mapping[str, Ratio] = field(default_factory=dict, metadata=HIDDEN)  # by kind
     # of its cells; what varied follows as columns
@@ -277,9 +290,11 @@ class Summary:
         return next((one for one in self.findings if one.kind == kind), None)
 
     def __post_init__(self) -> None:
-        fastest, baseline, default, native = (
-            self.ratios.get(kind) for kind in (TO_FASTEST, TO_BASELINE, TO_DEFAULT, TO_NATIVE)
+        fastest, baseline, default, native, alone = (
+            self.ratios.get(kind) for kind in (TO_FASTEST, TO_BASELINE, TO_DEFAULT, TO_NATIVE, TO_ONE_WORKER)
         )
+        gain = 1 / alone.value if alone and alone.value > 0 else None
+        ends = alone.interval if alone else None
         found = {
             "relative_to_fastest": fastest and fastest.value,
             "relative_interval": fastest and fastest.interval,
@@ -292,6 +307,9 @@ class Summary:
             "relative_to_native": native and native.value,
             "native_interval": native and native.interval,
             "native": native.reference if native else "",
+            "speed_up": gain,
+            "speed_up_interval": ends and Interval(1 / ends.high, 1 / ends.low),
+            "efficiency": gain and gain / self.workers,
             "findings": tuple(replace(one, subject=self.key) for one in self.findings),
             "differs": sentences.all_of(one for one in self.findings if self.is_apart_by(one)),
             "notes": sentences.all_of(one for one in self.findings if one.is_note and not self.is_apart_by(one)),

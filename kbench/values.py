@@ -137,6 +137,9 @@ class Backend:
     # layer class -> the form to run, if the default computes something else
     recurrent: Forms = field(default_factory=dict)
     fixed_batch: Texts = ()  # layer classes that need the batch size in the graph
+    # how its engine trains with several workers: devices of one process, or a process each; empty if it cannot
+    workers: Annotated[Literal["devices", "processes", ""], Meta(description="devices or processes")] = ""
+    no_workers: Text = ""  # why it cannot, one sentence without a full stop
     ordered_updates: Flag = False  # whether the guest must order gradients, updates and the step counter
     corrected_normalization: Flag = False  # whether the guest corrects how BatchNormalization trains
     reference: Flag = False  # whether `coverage` measures the others of its generation by it, in float64
@@ -306,8 +309,9 @@ class Cell:
 
     @property
     def batch_size(self) -> int:
-        """Of a program's line the one that was found; 0 if unknown."""
-        return self.counted.get(axes.BATCH_SIZE) or int(self.values[axes.BATCH_SIZE])
+        """Of all workers together; of a program's line the one that was found; 0 if unknown."""
+        of_all = self.workers if self.values[axes.SCALING] == axes.WEAK else 1
+        return self.counted.get(axes.BATCH_SIZE) or int(self.values[axes.BATCH_SIZE]) * of_all
 
     @property
     def samples(self) -> int:
@@ -316,8 +320,18 @@ class Cell:
 
     @property
     def threads(self) -> int:
-        """Of its process; 0 if unknown."""
+        """Of each of its workers; 0 if unknown."""
         return int(self.values[axes.THREADS])
+
+    @property
+    def workers(self) -> int:
+        """How many train together."""
+        return int(self.values[axes.WORKERS])
+
+    @property
+    def scaling(self) -> str:
+        """Whether the batch size is that of all workers together, or in weak scaling of each."""
+        return str(self.values[axes.SCALING])
 
     def at(self, **values: Value) -> Self:
         """The cell with these values on these axes."""

@@ -279,10 +279,12 @@ def as_schema_2(run: Path) -> None:
     for one in record["plan"]["cells"]:
         values, varied = one.pop("values"), one.pop("varied")
         one["axes"] = {name: values[name] for name in varied}
-        one |= {name: value for name, value in values.items() if name not in ("site", "task", "data_source")}
+        others = ("site", "task", "data_source", "workers", "scaling")  # as are those of later versions
+        one |= {name: value for name, value in values.items() if name not in others}
     asked = record["request"]
     given = asked.pop("values", {})
-    asked |= {axis.name: given.get(axis.name, []) for axis in axes.of_cells() if axis.asked} if asked else {}
+    there = [axis.name for axis in axes.of_cells() if axis.asked and axis.name not in ("workers", "scaling")]
+    asked |= {name: given.get(name, []) for name in there} if asked else {}
     (run / "run.json").write_text(json.dumps(record))
 
 

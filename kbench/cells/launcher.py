@@ -1,20 +1,20 @@
-"""Starts a guest in a session of its own and watches it. Only this module starts cells."""
+"""Starts the processes of a cell, each in a session of its own, and watches them. Only this module starts cells."""
 
 from __future__ import annotations
 
 import contextlib
-import resource
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
 import psutil
 
-from kbench.cells import orphans, turns
+from kbench.cells import orphans
+from kbench.cells.together import LOGGED, Beside, Streams, Together
 from kbench.cells.turns import ProcessTurn
 from kbench.machine import host
 from kbench.machine.gpu_memory import DeviceMemory
@@ -47,6 +47,10 @@ class Exit:
     memory_short: bool = False  # when it was killed: by the kernel's word, or it held nearly all that there was
     memory: tuple[tuple[float, float], ...] = ()  # (seconds, MiB of the process and its descendants) in their order
     lingered: bool = False  # it was ended some time after its last event
+    # Of the processes of a cell with several: when each ended by itself (Unix time), and its code; and those that
+    # somebody else had stopped when they were ended.
+    ends: Mapping[int, tuple[float, int]] = field(default_factory=dict)
+    frozen: frozenset[int] = frozenset()
 
 
 Launcher = Callable[..., Running[Exit]]  # `launch`, or what stands in for it in a test
@@ -62,16 +66,17 @@ def launch(
     watch: Callable[[], object],
     memory_limit_mib: float | None = None,
     turn: ProcessTurn | None = None,
-    stdin: Path | None = None,
-    stdout: Path | None = None,
+    streams: Streams = LOGGED,
     gpu: int | None = None,
     mark: str = "",
+    beside: Sequence[Beside] = (),
 ) -> Running[Exit]:
     """Run `command` in `folder` with only these environment variables; its output goes to `log`.
 
-    With `stdout`, only its stderr goes to `log`. It reads the file `stdin` if there is one. The caller requests the
-    next value a few times a second; `watch` is called each time, and returns whether the guest has told its last
-    event. `gpu`: the GPU whose memory is measured.
+    With a file for its stdout, only its stderr goes to `log`. The caller requests the next value a few times a
+    second; `watch` is called each time, and returns whether the guest has told its last event. `gpu`: the GPU whose
+    memory is measured. `beside`: further processes of the same cell. If one of them ends before that event, but not
+    after its own last one, all are ended.
 
     After `timeout` seconds, not counting those in which it was held between two turns or this process was stopped
     itself, or LINGER_SECONDS after its last event, and if this process is interrupted, the process group gets SIGTERM
@@ -84,93 +89,79 @@ def launch(
         on_device = None if gpu is None else stack.enter_context(contextlib.closing(DeviceMemory(gpu)))
         start = time.monotonic()
         kills, available = host.oom_kills(), host.available_mib()
-        process = _started(command, {**variables, orphans.MARK: mark}, folder, log, turn, stdin, stdout)
-        memory = MemoryWatch(process.pid, MEMORY_SECONDS if memory_limit_mib is None else POLL_SECONDS, on_device)
-        timed_out = lingered = over_memory = False
+        together = Together()
+        why, over_memory, frozen = "", False, frozenset[int]()
         told_end: float | None = None
         away = 0.0
-        written = (log, stdout) if stdout else (log,)
+        written = (log, *filter(None, [streams.stdout]), *(one.log for one in beside))
 
         def seconds() -> float:
             return time.monotonic() - start - away - (turn.held_seconds if turn else 0.0)
 
         try:
+            first = Beside(command, {**variables, orphans.MARK: mark}, log)
+            process = together.start(first, folder, turn, streams)
+            for one in beside:
+                together.start(replace(one, variables={**one.variables, orphans.MARK: mark}), folder)
+            memory = MemoryWatch(
+                together.pids, MEMORY_SECONDS if memory_limit_mib is None else POLL_SECONDS, on_device
+            )
             if turn:
-                turn.started(process.pid)
-            while process.poll() is None:
-                if seconds() > timeout:
-                    timed_out = True
-                    _end(process)
-                    break
-                if watch() and told_end is None:
+                turn.started(together.pids)
+            while process.poll() is None or (process.returncode == 0 and together.running):
+                why = _TIME if seconds() > timeout else ""
+                if not why and watch() and told_end is None:
                     told_end = seconds()
-                if told_end is not None and seconds() - told_end > LINGER_SECONDS:
-                    lingered = True
-                    _end(process)
+                if why := why or _why(together, told_end, seconds()):
+                    frozen = together.frozen()
+                    together.end(GRACE_SECONDS)
                     break
                 memory.sample(seconds())
                 if memory_limit_mib is not None and (memory.peak_mib or 0.0) > memory_limit_mib:
                     over_memory = True
                     break
-                for one in written:
-                    guest_files.trim(one)
+                for file in written:
+                    guest_files.trim(file)
                 before = seconds()
-                yield process
+                yield together.running[0] if together.running else process
                 if (waited := seconds() - before) > AWAY_SECONDS:
                     away += waited
         except BaseException:
-            _end(process)
+            together.end(GRACE_SECONDS)
             raise
         finally:
-            orphans.signal_group(process.pid, signal.SIGKILL)
-            process.wait()
+            together.kill()
             orphans.end(mark)  # what has left its group
-            for one in written:
-                guest_files.trim(one, ended=True)
-    killed = process.returncode == -signal.SIGKILL and not over_memory
+            for file in written:
+                guest_files.trim(file, ended=True)
+    codes = {process.returncode, *(code for _, code in together.ends.values())}
+    killed = -signal.SIGKILL in codes and not over_memory
     return Exit(
         process.returncode,
         seconds(),
-        timed_out,
+        why == _TIME,
         memory.peak_mib,
         None if on_device is None else on_device.peak_mib,
         "" if on_device is None else on_device.source,
         over_memory,
         killed and (host.oom_kills() > kills or (memory.peak_mib or 0.0) > NEARLY_ALL * available),
         tuple(memory.points),
-        lingered,
+        why == _LINGERS,
+        together.ends,
+        frozen,
     )
 
 
-def _started(
-    command: Sequence[str],
-    variables: Mapping[str, str],
-    folder: Path,
-    log: Path,
-    turn: ProcessTurn | None,
-    stdin: Path | None,
-    stdout: Path | None,
-) -> subprocess.Popen[bytes]:
-    """Its process, in a session of its own. Raises OSError if it cannot be started."""
-    guests = () if turn is None else (turn.guests.fileno(),)
-    of_turns = {turns.VARIABLE: str(guests[0])} if guests else {}
-    with log.open("ab") as output, contextlib.ExitStack() as files:
-        own = files.enter_context(stdout.open("ab")) if stdout else None
-        given = files.enter_context(stdin.open("rb")) if stdin and stdin.is_file() else None
-        process = subprocess.Popen(
-            list(command),
-            env={**variables, **of_turns},
-            pass_fds=guests,
-            cwd=folder,
-            stdin=given or subprocess.DEVNULL,
-            stdout=own or output,
-            stderr=output,
-            start_new_session=True,
-        )
-    with contextlib.suppress(OSError):  # it has ended
-        # A core file would lie among the results, with all that was in memory.
-        resource.prlimit(process.pid, resource.RLIMIT_CORE, (0, 0))
-    return process
+_TIME, _LINGERS, _LOST, _LEFT = "time limit", "lingers", "lost a process", "others linger"
+
+
+def _why(together: Together, told_end: float | None, seconds: float) -> str:
+    """Why a cell's processes are to be ended, if they are. told_end: when the first one had told its last event."""
+    if told_end is None:
+        return _LOST if together.has_lost_one else ""
+    if seconds - told_end <= LINGER_SECONDS:
+        return ""
+    return _LINGERS if together.is_first_running else _LEFT
 
 
 def run_to_completion(running: Running[T]) -> T:
@@ -185,13 +176,13 @@ def run_to_completion(running: Running[T]) -> T:
 
 
 class MemoryWatch:
-    """The peak of the resident memory of a process and its descendants, over all calls of `sample`.
+    """The peak of the resident memory of a cell's processes and their descendants, over all calls of `sample`.
 
     Shared pages count for each process, and a peak between two calls is missed. Also measures `on_device`.
     """
 
-    def __init__(self, pid: int, between: float, on_device: DeviceMemory | None = None) -> None:
-        self._pid = pid
+    def __init__(self, started: Sequence[int], between: float, on_device: DeviceMemory | None = None) -> None:
+        self._started = started
         self._between = between  # seconds
         self._on_device = on_device
         self._next = time.monotonic()
@@ -205,13 +196,14 @@ class MemoryWatch:
             return
         self._next = time.monotonic() + self._between
         total = 0
-        pids = {self._pid}
-        with contextlib.suppress(psutil.Error):
-            process = psutil.Process(self._pid)
-            for one in (process, *process.children(recursive=True)):
-                pids.add(one.pid)
-                with contextlib.suppress(psutil.Error):
-                    total += one.memory_info().rss
+        pids = {*self._started}
+        for pid in self._started:
+            with contextlib.suppress(psutil.Error):
+                process = psutil.Process(pid)
+                for one in (process, *process.children(recursive=True)):
+                    pids.add(one.pid)
+                    with contextlib.suppress(psutil.Error):
+                        total += one.memory_info().rss
         if total:
             self.peak_mib = max(total / 2**20, self.peak_mib or 0.0)
             self._add(seconds, total / 2**20)
@@ -225,13 +217,6 @@ class MemoryWatch:
         if len(self.points) > MOST_POINTS:
             del self.points[1::2]
             self._apart *= 2
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Send SIGTERM to the group and wait a while; the caller kills what is left."""
-    orphans.signal_group(process.pid, signal.SIGTERM)
-    orphans.signal_group(process.pid, signal.SIGCONT)  # a stopped process takes no other signal
-    _wait(process, GRACE_SECONDS)
 
 
 def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:

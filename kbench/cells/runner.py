@@ -8,15 +8,17 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from kbench import axes, store
 from kbench.axes import Point
-from kbench.cells import advice, workdir
+from kbench.cells import advice, workdir, workers
 from kbench.cells import launcher as launchers
 from kbench.cells import spec as specs
 from kbench.cells.launcher import Launcher, Running, run_to_completion
 from kbench.cells.outcomes import outcome_of
 from kbench.cells.spec import RunPaths
+from kbench.cells.together import Beside, Streams
 from kbench.cells.turns import ProcessTurn, TurnScheduler
 from kbench.environments import ensure
 from kbench.machine import devices
@@ -154,10 +156,10 @@ def _too_large(task: CellTask, largest: Mapping[Point, int]) -> Outcome | None:
 
 
 def _of_places(tasks: Sequence[CellTask]) -> list[list[CellTask]]:
-    """The tasks that are ranked against each other, of a repeat: they take turns."""
+    """The tasks that take turns: those that are ranked against each other, and of other workers, of a repeat."""
     groups: dict[tuple[Point, int, bool], list[CellTask]] = {}
     for task in tasks:
-        groups.setdefault((task.key.ranking, task.repeat, bool(task.timing)), []).append(task)
+        groups.setdefault((task.key.side_by_side, task.repeat, bool(task.timing)), []).append(task)
     alone = ([task] for group in groups.values() for task in group if task.device != "cpu")
     return [*(group for group in groups.values() if group[0].device == "cpu"), *alone]
 
@@ -237,19 +239,28 @@ def measure(
             work = stack.enter_context(workdir.work(task, run_paths, files)) if task.script is not None else None
         except (OSError, shutil.Error) as error:
             return Outcome(FAILED, f"the script's folder cannot be copied: {_first(error)}")
-        spec = specs.spec(task, run_paths, work)
-        path = store.write_spec(run_paths.run, task, spec, specs.keras_json(task))
+        places = workers.addresses(task.workers) if task.workers > 1 else []
+        paths = [
+            store.write_spec(
+                run_paths.run, task, specs.spec(task, run_paths, work, number, places), specs.keras_json(task), number
+            )
+            for number in range(task.processes)
+        ]
         compiled = run_paths.compiled / task.row_id if run_paths.compiled and not work else None
         cached = compiled is not None and compiled.is_dir() and any(compiled.iterdir())
-        of_backend = ensure.variables(environment, task.threads, task.example, str(compiled or ""))
+        in_each = task.workers // task.processes
+        of_backend = ensure.variables(environment, task.threads, task.example, str(compiled or ""), in_each)
         of_task = {"PYTHONHASHSEED": str(task.seed), **specs.secret_arguments(task, run_paths)} if work else {}
-        variables = specs.environment_variables(
-            os.environ,
-            {**run_paths.passed, **of_backend, **of_task},
-            devices.pin_variables(device),
-            files.keras_home,
-            of_program=work is not None,
-        )
+        variables = [
+            specs.environment_variables(
+                os.environ,
+                {**run_paths.passed, **of_backend, **of_task},
+                devices.pin_variables(*workers.devices_of(task, run_paths, number)),
+                files.keras_home,
+                of_program=work is not None,
+            )
+            for number in range(task.processes)
+        ]
         progress = EpochReader(files.events)
 
         def watch() -> bool:
@@ -257,11 +268,18 @@ def measure(
             listener.epoch(task, progress.sample())
             return progress.ended and task.script is None
 
-        streams: dict[str, Path] = {"stdin": store.stdin(run_paths.run), "stdout": files.stdout} if work else {}
+        more: dict[str, Any] = {"streams": Streams(store.stdin(run_paths.run), files.stdout)} if work else {}
+        commands = [[str(environment.python), str(run_paths.guest), str(path)] for path in paths]
+        of_each = [files, *(store.cell_folder(run_paths.run, task, number) for number in range(1, task.processes))]
+        if others := of_each[1:]:
+            more["beside"] = [
+                Beside(commands[number], variables[number], one.log, _has_told_end(EpochReader(one.events)))
+                for number, one in enumerate(others, 1)
+            ]
         try:
             ended = yield from launcher(
-                [str(environment.python), str(run_paths.guest), str(path)],
-                variables=variables,
+                commands[0],
+                variables=variables[0],
                 folder=work.folder if work else files.path,
                 log=files.log,
                 timeout=task.timeout,
@@ -269,17 +287,22 @@ def measure(
                 watch=watch,
                 turn=turn,
                 gpu=device.index,
-                **streams,
+                **more,
             )
         except OSError as error:
             return Outcome(FAILED, f"its Python cannot be started: {error.strerror or error}")
         watch()  # what it told last
         try:
-            report = store.read_events(files.events)
+            reports = [store.read_events(one.events) for one in of_each]
         except OSError as error:
             reason = f"its events cannot be read: {error.strerror or error}"
             return Outcome(FAILED, reason, ended.seconds, ended.code, ended.peak_memory_mib)
-        outcome = replace(outcome_of(ended, report, task, files.log), compilation_cached=cached)
+        report = reports[0]
+        if others:
+            outcome = workers.outcome(ended, reports, task, of_each)
+        else:
+            outcome = outcome_of(ended, report, task, files.log)
+        outcome = replace(outcome, compilation_cached=cached)
         if outcome.status == FAILED and report.facts.error:
             outcome = replace(outcome, reason=outcome.reason + advice.on_error(task, run_paths, outcome))
         if outcome.status == FAILED and report.facts.error_in_keras and run_paths.pairs.get(task.backend):
@@ -287,6 +310,16 @@ def measure(
         if compiled and outcome.status != OK:  # half of what is compiled would pass for all of it
             shutil.rmtree(compiled, ignore_errors=True)
         return outcome
+
+
+def _has_told_end(reader: EpochReader) -> Callable[[], bool]:
+    """Whether that process has told its last event."""
+
+    def told() -> bool:
+        reader.sample()
+        return reader.ended
+
+    return told
 
 
 def _first(error: OSError) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kbench import paths, store
+from kbench import axes, paths, store
 from kbench.arrays import Data
 from kbench.datasets import as_keras
 from kbench.datasets.as_keras import Served
@@ -74,6 +74,7 @@ class RunPaths:
     frameworks: Collection[str] = ()  # the packages of all backends of Keras
     started_in: Path = field(default_factory=Path.cwd)
     trained: Path | None = None  # a folder for the weights with which processes that only time steps begin
+    gpus: Sequence[Device] = ()  # all of this machine: several workers take those from their device on
     compiled: Path | None = None  # for code that a cell's first process compiles and its repeats load
 
 
@@ -98,12 +99,31 @@ def keras_json(task: CellTask) -> dict[str, Any]:
     }
 
 
-def spec(task: CellTask, run_paths: RunPaths, script: WorkTerms | None = None) -> dict[str, Any]:
-    """The guest's spec: the task and paths, with the home folder as `~`; `script` says where the program is."""
+def spec(
+    task: CellTask,
+    run_paths: RunPaths,
+    script: WorkTerms | None = None,
+    worker: int = 0,
+    addresses: Sequence[str] = (),
+) -> dict[str, Any]:
+    """The guest's spec: the task and paths, with the home folder as `~`; `script` says where the program is.
+
+    Of several workers: which one the process is, and the addresses at which they find each other.
+    """
     data = run_paths.data.get(task.arrays)
     weights = run_paths.published_weights.get(task.example)
+    record = task.record
+    of_workers = {
+        "count": record.pop(axes.WORKERS),
+        "rank": worker,
+        "addresses": list(addresses),
+        "processes": task.processes,
+        "scaling": task.scaling,
+    }
     return {
-        **task.record,
+        **record,
+        **({"workers": of_workers} if task.workers > 1 else {}),
+        "batch_size": task.batch_size,
         "schema": 1,
         "identity": task.identity,
         "example": portable(run_paths.examples[task.example]),
@@ -119,7 +139,7 @@ def spec(task: CellTask, run_paths: RunPaths, script: WorkTerms | None = None) -
         "saved": portable(run_paths.run / SAVED) if task.probes else "",
         "published_weights": portable(weights) if weights and task.published_weights else "",
         "twin": portable(run_paths.twins[task.example, task.backend]) if task.kind == NATIVE else "",
-        "events": portable(store.cell_folder(run_paths.run, task).events),
+        "events": portable(store.cell_folder(run_paths.run, task, worker).events),
     }
 
 

@@ -35,7 +35,7 @@ class ProcessTurn:
 
     ours: socket.socket
     guests: socket.socket
-    pid: int = 0
+    pids: tuple[int, ...] = ()  # of its processes; the first one takes turns
     held: bool = False
     was_held: bool = False  # it has started, and was held
     stepped: bool = False  # it has had a turn for its first step
@@ -49,14 +49,15 @@ class ProcessTurn:
     _round: int = 0  # the current one; 0 during the first turn
     _before: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
-    def started(self, pid: int) -> None:
-        """Its process has started."""
-        self.pid = pid
+    def started(self, pids: tuple[int, ...]) -> None:
+        """Its processes have started."""
+        self.pids = pids
         self.guests.close()
 
     def hold(self) -> None:
         """Stop the guest: its turn is over."""
-        signal_group(self.pid, signal.SIGSTOP)
+        for pid in self.pids:
+            signal_group(pid, signal.SIGSTOP)
         self.held = self.was_held = True
         self._since = time.monotonic()
         clock, busy, own = (after - before for after, before in zip(self._times(), self._before, strict=True))
@@ -69,7 +70,8 @@ class ProcessTurn:
         """Start its turn in the round `number`: another one if that is the round of its last turn."""
         self._held_seconds = self.held_seconds
         self.held, self._round, self._before = False, number, self._times()
-        signal_group(self.pid, signal.SIGCONT)
+        for pid in self.pids:
+            signal_group(pid, signal.SIGCONT)
         with contextlib.suppress(OSError):  # it has ended
             self.ours.send(struct.pack("!I", number | (LOST if self._lost else 0)))
 
@@ -84,9 +86,10 @@ class ProcessTurn:
         may_use = [cores[number] for number in os.sched_getaffinity(0) if number < len(cores)]
         busy = sum(sum(one) - one.idle - one.iowait - one.guest - one.guest_nice for one in may_use)
         own = 0.0
-        with contextlib.suppress(psutil.Error):
-            used = psutil.Process(self.pid).cpu_times()
-            own = used.user + used.system + used.children_user + used.children_system
+        for pid in self.pids:
+            with contextlib.suppress(psutil.Error):
+                used = psutil.Process(pid).cpu_times()
+                own += used.user + used.system + used.children_user + used.children_system
         return time.monotonic(), busy, own
 
 
@@ -118,7 +121,7 @@ class TurnScheduler:
 
     def room(self) -> bool:
         """Whether there is memory for another guest, assuming 1.5 times that of the largest one."""
-        held = [_resident_mib(turn.pid) for turn in self._turns]
+        held = [sum(map(_resident_mib, turn.pids)) for turn in self._turns]
         return not held or host.available_mib() > max(LEAST_MIB, 1.5 * max(held))
 
     @property

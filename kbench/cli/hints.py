@@ -45,7 +45,8 @@ _OPTIONS = {
     **dict.fromkeys(("out", "output", "outdir", "output-dir", "out-dir"), "--results"),
     "dataset": "--data",
     "synthetic": "--data synthetic",
-    **dict.fromkeys(("cores", "workers", "jobs"), "--threads"),
+    **dict.fromkeys(("cores", "jobs"), "--threads"),
+    **dict.fromkeys(("nodes", "num-workers", "n-workers", "replicas", "devices"), "--workers"),
 }
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"  # which word processors make of --
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
-from kbench import store
+from kbench import axes, store
 from kbench.causes.explained import Explained
 from kbench.cluster import addresses, folder, machines, orders
 from kbench.cluster.folder import ClusterRun
@@ -102,9 +102,19 @@ def _print_plan(record: ClusterRun, profile: str, file: TextIO) -> None:
         f"  backends   {', '.join(record.request['backends'])}",
         f"  examples   {', '.join(examples)}",
         f"  repeats    {record.request['repeats']}",
+        *_of_workers(record.request["values"].get(axes.WORKERS, ())),
         f"  on         {record.on}{f', machines with {record.select}' if record.select else ''}",
     ]
     print("\n".join(lines), file=file, flush=True)
+
+
+def _of_workers(counts: Sequence[int]) -> list[str]:
+    """Where several workers are."""
+    return (
+        [f"  workers    {', '.join(map(str, counts))}: all of a cell on one machine"]
+        if max(counts, default=1) > 1
+        else []
+    )
 
 
 def _measure(run: Path, record: ClusterRun, made: Orders, wanted: Output) -> int:

@@ -30,7 +30,7 @@ Options = Mapping[str, Any]  # of a command, by the names that kbench.cli.option
 
 EXPLAINED_BUDGET = 60.0  # seconds, of a script with --explain
 # What a suite says of its examples, where the user does not.
-_OF_SUITE = ("batch_size", "threads", "image_data_format", "task", "data_source")
+_OF_SUITE = ("batch_size", "workers", "threads", "image_data_format", "task", "data_source")
 
 # Options for a program, of commands that take examples, too.
 _OF_PROGRAMS = {
@@ -57,6 +57,8 @@ def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Devic
     asked = {one.name: value for one in fields(Request) if (value := options.get(one.name)) is not None}
     mirror = data_folder(options)
     asked |= _how_often(options)
+    if len(options.get("scaling") or ()) > 1:
+        raise UserError("--scaling: a run has one, strong or weak: leave one out.")
     asked |= {
         "backends": tuple(one.name for one in chosen.chosen),
         "named_backends": tuple(sorted(chosen.named)),
@@ -64,6 +66,7 @@ def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Devic
         "named_examples": tuple(sorted(named.named)),
         "pythons": {name: ChosenPython(paths.portable(one.path), one.as_is) for name, one in pythons.items()},
         "values": values(options) | {axes.DEVICE: tuple(one.label for one in on)},
+        "threads_each": options.get("threads") is not None,
         "suite": suite,
         "data_dir": None if mirror is None else paths.portable(mirror),
         "pass_env": passed_variables(options),

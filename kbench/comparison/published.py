@@ -44,6 +44,11 @@ class PublishedFigure:
         return self.unit != "count"
 
     @property
+    def workers(self) -> int:
+        """How many trained together: a GPU each."""
+        return self.gpus or 1
+
+    @property
     def per_1000(self) -> bool:
         """Whether its seconds are of 1,000 samples, and not of an epoch."""
         return self.metric in ("time_per_1000_images", "time_per_minibatch")
@@ -119,7 +124,10 @@ def addresses(path: Path | None = None) -> dict[str, str]:
 
 
 def beside_figures(rows: Iterable[Summary], figures: Sequence[PublishedFigure]) -> list[FigureBesideRow]:
-    """Each timed row beside each figure of the same workload that is a time; in the rows' order, then the file's."""
+    """Each timed row beside each figure of the same workload that is a time; in the rows' order, then the file's.
+
+    A row of several workers only beside figures of as many GPUs.
+    """
     found = []
     by_workload: dict[tuple[str, bool], list[PublishedFigure]] = {}
     for figure in figures:
@@ -127,7 +135,7 @@ def beside_figures(rows: Iterable[Summary], figures: Sequence[PublishedFigure]) 
     for row in rows:
         for figure in by_workload.get((row.example, row.work.per_samples), ()):
             seconds = _seconds(row, figure.per_1000)
-            if seconds and (published := figure.seconds):
+            if seconds and row.workers in (1, figure.workers) and (published := figure.seconds):
                 same = same_backend(figure.backend, row.backend)
                 found.append(FigureBesideRow(row, seconds, figure, published, same, _differs(row, figure)))
     return found
@@ -165,7 +173,7 @@ def _differs(row: Summary, figure: PublishedFigure) -> tuple[str, ...]:
         f"samples per epoch not published, {samples:,} assumed": by_epoch,
         f"measured here on {row.samples:,} of {samples:,} samples and scaled up": by_epoch and row.samples < samples,
         "published with cuDNN's recurrent kernel": figure.cudnn_rnn == "yes",
-        f"{figure.gpus} GPUs published": (figure.gpus or 0) > 1,
+        f"{figure.gpus} GPUs published": figure.workers > row.workers,
         "synthetic data here": trains and row.data_source == "synthetic",
     }
     return tuple(text for text, applies in possible.items() if applies)

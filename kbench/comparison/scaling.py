@@ -1,4 +1,4 @@
-"""Throughput along an axis with numbers: batch size, threads, samples; within a run, or between runs."""
+"""Throughput along an axis with numbers: batch size, workers, threads, samples; within a run, or between runs."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _of_example(example: str, task: str, sides: Sequence[SweepRun]) -> list[Line
 
 
 def _along(axis: Axis, example: str, timed: Sequence[Summary], differing: tuple[str, ...]) -> Lines | None:
-    found = axes.group_by_point(timed, _point, [axis.name])
+    found = axes.group_by_point(timed, _point, [axis.name, *carried(axis, timed)])
     drawn = [
         Line(key, tuple(sorted((LinePoint(_value(row, axis) or 0, row) for row in rows), key=lambda one: one.at)))
         for key, rows in found.items()
@@ -143,6 +143,13 @@ def _along(axis: Axis, example: str, timed: Sequence[Summary], differing: tuple[
     order = axes.order_of([line.key.ranking for line in drawn])
     drawn.sort(key=lambda line: (order(line.key.ranking), str(line.key)))
     return Lines(example, axis, tuple(drawn), _ideal(drawn, axis), differing, _task(timed[0]))
+
+
+def carried(axis: Axis, rows: Sequence[Summary]) -> list[str]:
+    """The axis whose value follows from that of this one: with each it has one other."""
+    pairs = {(_point(row)[axis.name], _point(row)[axis.carries]) for row in rows}
+    follows = axis.carries and len(pairs) == len({own for own, _ in pairs}) == len({other for _, other in pairs})
+    return [axis.carries] if follows else []
 
 
 def _value(row: Summary, axis: Axis) -> int | None:

@@ -105,18 +105,20 @@ def ensure(
 
 
 def variables(
-    environment: Environment, threads: int, example: str = "{example}", compiled: str = ""
+    environment: Environment, threads: int, example: str = "{example}", compiled: str = "", workers: int = 1
 ) -> dict[str, str]:
     """The environment variables of one cell: those of the backend and its build, every placeholder filled in.
 
-    `example`: for folders of one example. `compiled`: a folder for compiled code that the repeats of a cell share; if
-    empty, variables that name it are left out. `{inherited}` is the variable's value in kbench's own environment.
+    `workers`: how many of them are in the process, each with so many threads. `example`: for folders of one example.
+    `compiled`: a folder for compiled code that the repeats of a cell share; if empty, variables that name it are left
+    out. `{inherited}` is the variable's value in kbench's own environment.
     """
     filled = {}
     for name, text in environment.variables.items():
         if "{compiled}" in text and not compiled:
             continue
         value = text.replace("{threads}", str(threads)).replace("{threads_from_2}", str(max(2, threads)))
+        value = value.replace("{process_threads}", str(threads * workers))
         value = value.replace("{example}", example).replace("{compiled}", compiled)
         if "{inherited}" in value:
             value = value.replace("{inherited}", os.environ.get(name, ""))

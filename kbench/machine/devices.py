@@ -63,9 +63,10 @@ def parsed(request: str) -> tuple[str, str, str]:
     return kind, colon, number
 
 
-def pin_variables(device: Device) -> dict[str, str]:
+def pin_variables(*shown: Device) -> dict[str, str]:
     """Environment variables that hide all other GPUs from a process."""
-    visible = "-1" if device.kind == "cpu" else device.uuid or str(device.index)
+    of_gpus = ",".join(one.uuid or str(one.index) for one in shown if one.kind != "cpu")
+    visible = of_gpus or "-1"
     return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": visible}
 
 

@@ -45,6 +45,7 @@ class Plan:
     examples: tuple[Example, ...]
     frameworks: frozenset[str] = frozenset()  # the packages of all backends of Keras
     data: Mapping[str, Origin] = field(default_factory=dict)  # by `dataset`, of published ones, once it is chosen
+    gpus: tuple[Device, ...] = ()  # all of this machine
 
     def dataset(self, task: CellTask) -> str:
         """The name of the task's data; where its suite says whether real or synthetic, with that."""
@@ -99,7 +100,7 @@ def make_plan(
         found = [
             row
             for one in ((task,) if task else request.tasks_of(example))
-            for row in rows.of_example(example, one, chosen, on, request, passed)
+            for row in rows.of_example(example, one, chosen, on, request, passed, gpus)
         ]
         repeats = {one.row_id: rows.repeats(one, request) for one, _ in found}
         for repeat in sorted(set[int]().union(*repeats.values())):
@@ -112,7 +113,7 @@ def make_plan(
                         impossible[made.id] = verdict
         tasks += [replace(one, repeat=repeat, timing=number) for one, _ in found for repeat, number in short(one)]
     frameworks = frozenset(backend.imported[1] for backend in known.values() if backend.keras_backend)
-    return Plan(request, on, tuple(tasks), impossible, chosen, loaded, frameworks)
+    return Plan(request, on, tuple(tasks), impossible, chosen, loaded, frameworks, gpus=tuple(gpus))
 
 
 def example_loader(request: Request) -> Callable[[Path], Example]:

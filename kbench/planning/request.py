@@ -96,6 +96,7 @@ class Request:
     # Axis -> what is measured on it: a row for each combination. An axis that is left out takes what is usual, or is
     # left to the profile or the example.
     values: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    threads_each: bool = False  # whether each worker has so many threads; else several workers divide them
     suite: Suite | None = None  # what it says of an example counts instead of the fields above
     steps: Count | None = None  # of a suite: an epoch has at least so many
     profile: Literal["smoke", "quick", "full"] = "quick"
@@ -144,8 +145,13 @@ class Request:
             return self
         settings = self.suite.settings[example]
         given = settings.infer if task == INFER else settings.train
-        values = {name: of for name in (axes.BATCH_SIZE, axes.THREADS, axes.LAYOUT) if (of := getattr(given, name))}
-        return replace(self.at(**values), steps=given.steps or self.steps)
+        values = {
+            name: of
+            for name in (axes.BATCH_SIZE, axes.WORKERS, axes.THREADS, axes.LAYOUT)
+            if (of := getattr(given, name))
+        }
+        each = self.threads_each or bool(given.threads)
+        return replace(self.at(**values), steps=given.steps or self.steps, threads_each=each)
 
     def tasks_of(self, example: Example) -> tuple[str, ...]:
         """What is to be done with the example. Inference is possible with any, training not."""

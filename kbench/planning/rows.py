@@ -8,7 +8,22 @@ from itertools import product
 from typing import Any
 
 from kbench import axes, datasets
-from kbench.axes import BACKEND, BATCH_SIZE, DATA, DEVICE, EXAMPLE, LAYOUT, SAMPLES, SITE, TASK, Value
+from kbench.axes import (
+    BACKEND,
+    BATCH_SIZE,
+    DATA,
+    DEVICE,
+    EXAMPLE,
+    LAYOUT,
+    SAMPLES,
+    SCALING,
+    SITE,
+    TASK,
+    THREADS,
+    WEAK,
+    WORKERS,
+    Value,
+)
 from kbench.errors import Unavailable, Unsupported, UserError
 from kbench.masking import masked_variables
 from kbench.planning.request import MAX, Request
@@ -47,10 +62,11 @@ def of_example(
     devices: Sequence[Device],
     request: Request,
     passed: Mapping[str, str],
+    gpus: Sequence[Device] = (),
 ) -> Iterator[tuple[CellTask, Outcome | None]]:
     """The first repeat of each row of an example, and the outcome of those that cannot run. Raises UserError.
 
-    `task` is its own, or inference of what it trains, or none that it can do.
+    `task` is its own, or inference of what it trains, or none that it can do. `gpus`: all of this machine.
     """
     several = len(request.tasks_of(example)) > 1
     of_work = [TASK] if (several or task != example.task) and task in request.tasks_of(example) else []
@@ -61,12 +77,16 @@ def of_example(
     given = _values(example, request)
     varied = (*of_work, *([DATA] if len(sources) > 1 else []), *(name for name, of in given.items() if len(of) > 1))
     sizes = [dict(zip(given, point, strict=True)) for point in product(*given.values())]
+    if not request.threads_each:
+        sizes = [{**one, THREADS: max(1, int(one[THREADS]) // int(one[WORKERS]))} for one in sizes]
+        varied += (THREADS,) if WORKERS in varied and THREADS not in varied else ()
     for values, source, device, backend in product(sizes, sources or ("",), devices, backends):
         of_backend, verdict = fields_of_backend(backend, example.task, request, device)
         of_twin, unwritten = _of_twin(example, backend, request, backends)
+        alone = _cannot_work_together(example, backend, values, device, gpus)
         for layout in _layouts(example, backend, request.on(LAYOUT), device):
             other = backend.kind == NATIVE and example.input == "image" and layout != _native(backend, device)
-            found = verdict or unwritten
+            found = verdict or unwritten or alone
             if impossible:
                 found = Outcome(UNSUPPORTED, f"{example.name} only predicts and cannot be trained")
             if other and not found:
@@ -90,12 +110,32 @@ def of_example(
                 passed=passed,
                 memory_limit_mib=request.memory_limit_mib,
                 script=_of_script(request, backend),
+                engine=backend.workers if int(values[WORKERS]) > 1 else "",
                 guest_sha256=guest_sha256(),
                 **_of_example(example, request, values),
                 **of_backend,
                 **of_twin,
             )
             yield row, found
+
+
+def _cannot_work_together(
+    example: Example, backend: Backend, values: Mapping[str, Value], device: Device, gpus: Sequence[Device]
+) -> Outcome | None:
+    """The outcome of several workers that cannot train together; None if they can, or there is one."""
+    count, batch = int(values[WORKERS]), int(values[BATCH_SIZE])
+    there = sum((one.index or 0) >= (device.index or 0) for one in gpus)
+    possible = {
+        "only training has several workers": example.task != TRAIN,
+        backend.no_workers or f"{backend.name} trains with one worker only": not backend.workers,
+        f"a batch of {batch:,} cannot be divided among {count} workers": values[SCALING] != WEAK
+        and batch % count > 0,
+        f"{count} workers need {count} GPUs from {device.label} on, of which this machine has {there}": (
+            device.kind == "gpu" and there < count
+        ),
+    }
+    why = next((text for text, applies in possible.items() if applies), "")
+    return Outcome(UNSUPPORTED, why) if why and count > 1 else None
 
 
 def _of_script(request: Request, backend: Backend) -> dict[str, Any] | None:
@@ -154,6 +194,7 @@ def _of_example(example: Example, request: Request, values: Mapping[str, Value])
         return {**_of_file(example), **counts, "profile": SCRIPT, "timeout": request.timeout or SCRIPT_SECONDS}
     profile = example.profiles[request.profile]
     batch_size, samples = int(values[BATCH_SIZE]), int(values[SAMPLES])
+    batch_size *= int(values[WORKERS]) if values[SCALING] == WEAK else 1
     limit = None if example.own_data or example.data.endswith(".npz") else example.profiles["full"].samples
     if limit is not None and samples > limit:
         raise UserError(f"--samples {samples}: {example.name} has {limit} samples; ask for that many or fewer.")

@@ -44,6 +44,7 @@ class CellTask(Cell):
     fixed_batch: tuple[str, ...] = ()
     ordered_updates: bool = False
     corrected_normalization: bool = False
+    engine: str = ""  # of several workers: "devices" of one process, or "processes"
     jit: str = ""  # "on" or "off"; empty for the backend's default
     policy: str = ""  # Keras's dtype policy; empty for its default
     sources: Mapping[str, str] = field(default_factory=dict)  # package in a local folder -> hash of its code
@@ -79,6 +80,11 @@ class CellTask(Cell):
     def environment(self) -> tuple[str, str]:
         """The backend and build whose environment it runs in."""
         return self.backend, self.build
+
+    @property
+    def processes(self) -> int:
+        """How many it runs in at once."""
+        return self.workers if self.engine == "processes" else 1
 
     @property
     def record(self) -> dict[str, Any]:

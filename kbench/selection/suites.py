@@ -29,13 +29,14 @@ Count = Annotated[int, Meta(ge=1, le=10**9)]
 Text = Annotated[str, Meta(min_length=1)]
 Task = Literal["train", "infer"]
 Unit = Literal["s/mini-batch", "samples/s", "s/1,000 samples", "s/epoch", "accuracy"]
-Columns = Literal["hardware", "batch_size", "threads", "samples"]
+Columns = Literal["hardware", "batch_size", "workers", "threads", "samples"]
 
 
 class Values(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What is measured of an example: a row for each combination. What is empty is the example's or the request's."""
 
     batch_size: tuple[Count, ...] = ()
+    workers: tuple[Count, ...] = ()
     threads: tuple[Count, ...] = ()  # those that this machine has
     image_data_format: tuple[Literal["native", "channels_first", "channels_last", "both"], ...] = ()
     data: tuple[Literal["real", "synthetic"], ...] = ()

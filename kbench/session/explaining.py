@@ -85,9 +85,10 @@ def look_inside(
     trace: bool,
 ) -> None:
     """Time the parts of a training step of each cell that ended ok, or trace some of its steps, or both."""
-    trained = [task for task in _first(plan, measured) if task.task in ("train", SCRIPT) and task.kind != NATIVE]
+    of_keras = [task for task in _first(plan, measured) if task.task in ("train", SCRIPT) and task.kind != NATIVE]
+    trained = [task for task in of_keras if task.workers == 1]
     if not trained:
-        on_event(Explaining("No step to explain: no cell that trains a Keras model ended ok."))
+        on_event(Explaining("No step to explain: no cell that trains a Keras model with one worker ended ok."))
         return
     called = {name for one in measured for name in one.facts.sites}
     if plan.request.script and not any(name.startswith("fit") for name in called):

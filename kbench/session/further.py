@@ -43,11 +43,11 @@ def of_rows(plan: Plan, run: Path, tasks: Sequence[CellTask], again: bool = Fals
 
 
 def without(plan: Plan) -> list[list[CellTask]]:
-    """The whole processes of each ranking that has no short ones yet."""
+    """The whole processes that took turns and have no short ones yet."""
     groups: dict[Point, list[CellTask]] = {}
     for task in plan.to_measure():
         if task.repeat == 1 and not task.timing:
-            groups.setdefault(task.key.ranking, []).append(task)
+            groups.setdefault(task.key.side_by_side, []).append(task)
     short = plan.request.short
     return [group for group in groups.values() if not any(task.row_id in short for task in group)]
 

@@ -73,6 +73,7 @@ def arrays(plan: Plan, on_event: OnEvent) -> tuple[Plan, RunPaths]:
         cells=scripts.cells(plan.examples[0].path) if script else (),
         keras_files=_keras_files(plan),
         frameworks=plan.frameworks,
+        gpus=plan.gpus,
     )
     # A signal must not leave the folder, which may hold gigabytes.
     with interrupts.ended_as_interrupted(), tempfile.TemporaryDirectory(prefix="kbench-") as apart:

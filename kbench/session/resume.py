@@ -155,8 +155,8 @@ def _missing(
         changed = [(task, what) for task, what in changed if what in OF_USER]
     missing += [task for task, _ in changed]
     # A short process says something only beside those of the other rows.
-    beside = {(task.key.ranking, task.repeat) for task in missing if task.timing}
-    again = {task.id for task in plan.tasks if task.timing and (task.key.ranking, task.repeat) in beside}
+    beside = {(task.key.side_by_side, task.repeat) for task in missing if task.timing}
+    again = {task.id for task in plan.tasks if task.timing and (task.key.side_by_side, task.repeat) in beside}
     again |= {task.id for task in missing}
     lines = dict.fromkeys(CHANGED.get(what, OTHERWISE).format(task) for task, what in changed)
     return [task for task in plan.tasks if task.id in again], list(lines), left

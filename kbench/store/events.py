@@ -31,6 +31,7 @@ from kbench.reported import (
     Step,
     StepAgain,
     Traced,
+    WorkerEpoch,
     parse_facts,
 )
 from kbench.store.files import loads, read_bytes
@@ -40,6 +41,7 @@ LONGEST_TEXT = 1000  # characters that are kept of a note, or of any text in a l
 LONG_LINE = 1 << 16
 MOST_DAMAGED = 10_000  # lines, after which no more is read
 AGAIN = 1_000_000  # as runs of earlier versions number the round of a turn that is taken again
+MOST_WORKER_EPOCHS = 100_000
 MOST_NAMES = 1000  # notes, phases and sites: what comes after them is counted as damaged
 
 
@@ -192,6 +194,7 @@ class _Parts:
     public: dict[str, Public] = field(default_factory=dict)
     cases: dict[int, Case] = field(default_factory=dict)
     received: dict[int, Received] = field(default_factory=dict)
+    workers: dict[tuple[int, int], WorkerEpoch] = field(default_factory=dict)
     damaged: int = 0  # lines
 
     def take(self, event: msgspec.Struct | None, value: Mapping[str, Any]) -> str:
@@ -214,8 +217,8 @@ class _Parts:
                 self.notes.append(event.text[:LONGEST_TEXT])
             case StoppedEvent():
                 self.notes.append(f"its callbacks ended training after epoch {event.epoch}")
-            case Received():
-                self.received[event.epoch] = event
+            case Received() | WorkerEpoch():
+                return self._of_epoch(event)
             case Parity():
                 self.parity[event.stage] = event
                 return event.stage
@@ -232,6 +235,14 @@ class _Parts:
                 self.returned[event.site] = msgspec.structs.replace(self.returned.get(event.site, event), **given)
         return ""
 
+    def _of_epoch(self, event: Received | WorkerEpoch) -> str:
+        if isinstance(event, Received):
+            self.received[event.epoch] = event
+            return ""
+        if len(self.workers) < MOST_WORKER_EPOCHS:
+            self.workers[event.epoch, event.rank] = event
+        return f"of epoch {event.epoch}"
+
     def _probed(self, event: Public | Case) -> None:
         if isinstance(event, Public):
             self.public[event.name] = event
@@ -247,6 +258,7 @@ class _Parts:
             "public": self.public,
             "cases": self.cases,
             "received": self.received,
+            "workers": tuple(self.workers[place] for place in sorted(self.workers)),
             "fits": {site: tuple(calls) for site, calls in self.fits.items()},
             "notes": tuple(self.notes),
             "events_damaged": self.damaged,

@@ -34,10 +34,14 @@ _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the time of a zip's members
 _HOW = 6 | lzma.PRESET_EXTREME
 _MEMORY = 1 << 25  # bytes that decompression may take beside its output: three times what _HOW takes
 _NAME = r"(?!\.\.?/)[^/\x00]+"  # an example's file may have any name
-_OF_CELL = r"spec\.json|events\.jsonl|outcome\.json|log\.txt|stdout\.txt|(call_\d+/)?(forward|(step|moved)_\d+)\.npz"
+_WORKER = r"(\.worker\d+)?"  # of several processes of a cell
+_OF_CELL = (
+    rf"spec{_WORKER}\.json|events{_WORKER}\.jsonl|outcome\.json|log{_WORKER}\.txt|stdout\.txt|"
+    r"(call_\d+/)?(forward|(step|moved)_\d+)\.npz"
+)
 _OF_RUN = rf"run\.json|stdin|locks/{_NAME}\.lock|(cells|earlier)/{_NAME}/({_OF_CELL})"
 _ALLOWED = re.compile(rf"{_OF_RUN}|explain/(imports\.json|{_NAME}/({_OF_RUN}))", re.ASCII)
-_LOGS = ("log.txt", "stdout.txt")
+_LOG = re.compile(rf"log{_WORKER}\.txt|stdout\.txt", re.ASCII)
 # What the standard library raises on a file that is damaged, or made to be.
 _DAMAGED = (
     *(zipfile.BadZipFile, lzma.LZMAError, tarfile.TarError, struct.error),
@@ -114,7 +118,7 @@ def pack(run: Path, packed: Path) -> list[str]:
     if len(names) > MOST_FILES or tar.tell() > MOST_BYTES or made.tell() > MOST_PACKED:
         raise _too_large(run)
     replace(packed, made.getvalue())
-    return [name for name in names if name.endswith(_LOGS)]
+    return [name for name in names if _LOG.fullmatch(name.rpartition("/")[2])]
 
 
 def unpack(run: Path) -> None:
@@ -127,7 +131,7 @@ def unpack(run: Path) -> None:
 def _is_kept(path: Path, run: Path) -> bool:
     if not _ALLOWED.fullmatch(path.relative_to(run).as_posix()) or path.is_symlink() or not path.is_file():
         return False
-    return path.name not in _LOGS or not _ended_ok(path.with_name("outcome.json"))
+    return not _LOG.fullmatch(path.name) or not _ended_ok(path.with_name("outcome.json"))
 
 
 def _ended_ok(outcome: Path) -> bool:

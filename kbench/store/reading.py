@@ -132,7 +132,7 @@ def measured_of(record: RunRecord, known: ReadCells | None = None) -> RunResults
 
     def measured(cell: Cell) -> Measured:
         about = examples.get(cell.example, {}), backends.get(cell.backend, {})
-        now = cell, about, _written(cell_folder(raw, cell))
+        now = cell, about, _written(raw, cell)
         if cell.id not in known or known[cell.id][0] != now:
             known[cell.id] = now, _measured(raw, cell, *about)
         return known[cell.id][1]
@@ -142,16 +142,21 @@ def measured_of(record: RunRecord, known: ReadCells | None = None) -> RunResults
     )
 
 
-def _written(folder: CellFolder) -> list[tuple[int, ...]]:
+def _written(run: Path, cell: Cell) -> list[tuple[int, ...]]:
     """What is another one if any of a cell's files is."""
-    found: list[tuple[int, ...]] = []
-    for path in (folder.spec, folder.events, folder.log, folder.outcome):
+    folder, found = cell_folder(run, cell), list[tuple[int, ...]]()
+    for path in (folder.spec, folder.events, folder.log, folder.outcome, *_of_further_workers(run, cell)):
         try:
             about = path.stat()
             found.append((about.st_ino, about.st_size, about.st_mtime_ns))
         except OSError:
             found.append(())
     return found
+
+
+def _of_further_workers(run: Path, cell: Cell) -> list[Path]:
+    """The events of the cell's processes beside the first one, which it may not have."""
+    return [cell_folder(run, cell, number).events for number in range(1, cell.workers)]
 
 
 def spec(run: Path, cell: Cell) -> Mapping[str, Any]:
@@ -213,12 +218,16 @@ def _measured(run: Path, cell: Cell, example: Mapping[str, Any], backend: Mappin
         **_data_facts(asked.get("data")),
     }
     notes = (*report.facts.notes, *filter(None, [outcome.after_end]))
+    workers = [*report.facts.workers]
+    for path in _of_further_workers(run, cell):
+        with contextlib.suppress(OSError):
+            workers += read_events(path).facts.workers
     return Measured(
         cell=cell,
         outcome=outcome,
         epochs=report.epochs,
         phases=report.phases,
-        facts=msgspec.structs.replace(report.facts, notes=notes, **parse_facts(planned)),
+        facts=msgspec.structs.replace(report.facts, notes=notes, workers=tuple(workers), **parse_facts(planned)),
     )
 
 

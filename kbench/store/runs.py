@@ -1,7 +1,8 @@
 """Creates and fills the folders of runs.
 
 results/<run>/run.json           schema, request, plan, provenance; see kbench.store.schemas for older ones
-results/<run>/cells/<cell>/      spec.json, events.jsonl (by the guest), log.txt, outcome.json
+results/<run>/cells/<cell>/      spec.json, events.jsonl (by the guest), log.txt, outcome.json; of further workers
+                                 spec.worker1.json, events.worker1.jsonl, log.worker1.txt and so on
 results/<run>/earlier/<cell>.<n>/  the earlier files of a cell that was measured again
 results/<run>/explain/<name>/    runs that explain this one, laid out like it
 results/<run>/.lock              held by the host that fills the run
@@ -45,13 +46,14 @@ _LONGEST_MAKING = 3600.0  # seconds; such an older folder is from a killed proce
 
 
 class CellFolder:
-    """Where a cell's files are."""
+    """Where a cell's files are; worker: its process, of a cell with several."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, worker: int = 0) -> None:
+        own = f".worker{worker}" if worker else ""
         self.path = path
-        self.spec = path / "spec.json"  # what the guest is given
-        self.events = path / "events.jsonl"  # what the guest reports: one JSON object a line
-        self.log = path / "log.txt"  # the guest's stdout and stderr; of a script, its stderr
+        self.spec = path / f"spec{own}.json"  # what the guest is given
+        self.events = path / f"events{own}.jsonl"  # what the guest reports: one JSON object a line
+        self.log = path / f"log{own}.txt"  # the guest's stdout and stderr; of a script, its stderr
         self.stdout = path / "stdout.txt"  # of a script
         self.keras_home = path / "keras_home"  # the cell's private KERAS_HOME
         self.outcome = path / "outcome.json"  # what came of the cell: there only once it has ended
@@ -213,9 +215,9 @@ def set_aside(run: Path, cell_id: str) -> None:
         folder.rename(run / "earlier" / f"{cell_id}.{number}")
 
 
-def cell_folder(run: Path, cell: Cell) -> CellFolder:
-    """The paths of the files of `cell`; `write_spec` creates the folder."""
-    return CellFolder(run.joinpath("cells", cell.id))
+def cell_folder(run: Path, cell: Cell, worker: int = 0) -> CellFolder:
+    """The paths of the files of `cell`, or of a further one of its processes; `write_spec` creates the folder."""
+    return CellFolder(run.joinpath("cells", cell.id), worker)
 
 
 def results_of(run: Path) -> Path:
@@ -254,9 +256,11 @@ def keep_stdin(run: Path, given: IO[bytes]) -> None:
         shutil.copyfileobj(given, file)
 
 
-def write_spec(run: Path, cell: Cell, spec: Mapping[str, Any], keras_json: Mapping[str, Any]) -> Path:
+def write_spec(
+    run: Path, cell: Cell, spec: Mapping[str, Any], keras_json: Mapping[str, Any], worker: int = 0
+) -> Path:
     """Create the cell's folder with the guest's spec and keras.json; return the spec's path. Raises UserError."""
-    folder = cell_folder(run, cell)
+    folder = cell_folder(run, cell, worker)
     with os_errors_as_user_errors("make", folder.path):
         folder.path.parent.mkdir(exist_ok=True)  # not the run's folder, which may have another name by now
         folder.keras_home.mkdir(parents=True, exist_ok=True)

@@ -39,5 +39,6 @@ def _cell(cell: object, examples: Mapping[str, Any]) -> object:
     example = examples.get(cell.get(axes.EXAMPLE, ""))
     task = example.get("task") if isinstance(example, dict) else None
     rest = {name: value for name, value in cell.items() if name not in (*_FIELDS, "axes")}
-    others = {axes.TASK: task or "train", axes.SITE: "", axes.DATA: "", axes.THREADS: 0}
+    others = {axis.name: axis.default for axis in axes.of_cells() if axis.default is not None}
+    others |= {axes.TASK: task or "train"}
     return {**rest, "values": {**others, **values, **varied}, "varied": list(varied)}

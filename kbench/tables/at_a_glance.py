@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from kbench.sentences import brief
 from kbench.summary import Summary
-from kbench.tables import answers, data, heat_map, overall
+from kbench.tables import answers, data, heat_map, overall, sweeps
 from kbench.tables.content import by_example
 from kbench.tables.heat_map import Paint, unpainted
 from kbench.text import at_blanks, listed, plain
@@ -27,7 +27,9 @@ def text(rows: Sequence[Summary], width: int, repeat_command: str = "", paint: P
     wrong = problems(rows, repeat_command)
     left = len(wrong) - _MOST
     shown = [*wrong[:_MOST], *([f"{left} more are in summary.md."] if left > 0 else [])]
+    gains = [f"{group[0].example}: {one}" for group in by_example(rows) for one in sweeps.speed_ups(group)]
     parts = [*(at_blanks(one, width) for one in answer), heat_map.text(rows, width, paint)]
+    parts += ["\n".join(at_blanks(one, width, "  ") for one in gains)] if gains else []
     parts += ["\n".join(at_blanks(one, width, "  ") for one in shown)] if shown else []
     return "\n\n".join(parts)
 

@@ -10,7 +10,7 @@ from itertools import groupby
 from kbench import axes
 from kbench.analysis.lines.call_sites import is_fit
 from kbench.axes import Axis
-from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, Summary, figures
+from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, TO_ONE_WORKER, Summary, figures
 from kbench.tables import data, notes, of_script
 from kbench.tables.answers import answer
 from kbench.tables.columns import ALL, ColumnChoice, chosen, texts
@@ -135,12 +135,18 @@ def heading(rows: Sequence[Summary]) -> str:
         *(["inference"] if row.key.named[axes.TASK] == "infer" else []),
         *([] if axes.SAMPLES in varying else [f"{row.samples:,}{of_all} samples"]),
         f"{row.epochs:,} {row.work.unit if row.epochs == 1 else row.work.units}",
-        *([] if axes.BATCH_SIZE in varying else [f"batch {row.batch_size:,}"]),
+        *([] if axes.BATCH_SIZE in varying else [f"batch {row.key[axes.BATCH_SIZE]:,}{_of_each(row)}"]),
+        *([] if axes.WORKERS in varying or row.workers == 1 else [f"{row.workers} workers"]),
     ]
     facts += [said] if (said := data.in_short(row)) and axes.DATA not in varying else []
     facts += [] if axes.DEVICE in varying else [row.device]
     facts += [row.image_data_format] if row.input == "image" and axes.LAYOUT not in varying else []
     return plain(f"{row.example} ({row.profile}: {', '.join(facts)})")
+
+
+def _of_each(row: Summary) -> str:
+    """What is said behind a batch size that each worker has."""
+    return " of each worker" if row.scaling == axes.WEAK else ""
 
 
 def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
@@ -155,7 +161,7 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
         return columns | _of_script(rows)
     infers, unit = work.per_samples, "images" if rows[0].input in ("image", "") else "samples"
     columns[work.column.replace("samples", unit)] = lambda row: with_half(row.shown_seconds, row.shown_interval)
-    columns |= _comparison(rows)
+    columns |= _comparison(rows) | _scaling(rows)
     columns["cold pass (s)" if infers else "first epoch (s)"] = lambda row: significant(row.first_epoch_seconds)
     if all(row.tokens_per_second is None for row in rows):
         columns[f"{unit}/s" if infers else "samples/s"] = lambda row: significant(row.samples_per_second)
@@ -257,6 +263,33 @@ def _comparison(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     return columns
 
 
+def _scaling(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
+    """How much faster several workers are than one, and what of that is each one's part."""
+    if all(TO_ONE_WORKER not in row.ratios for row in rows):
+        return {}
+    return {
+        "speed-up": lambda row: with_half(row.speed_up, row.speed_up_interval),
+        "efficiency": lambda row: MISSING if row.efficiency is None else f"{row.efficiency:.0%}",
+    }
+
+
+def _on_scaling(rows: Sequence[Summary]) -> dict[str, bool]:
+    several = [row for row in rows if row.workers > 1]
+    gained = [row for row in several if row.speed_up is not None]
+    alone = {row.threads for row in rows if row.workers == 1}
+    own = bool(alone) and {row.threads for row in gained} <= alone
+    of_one = "with as many threads as each of several" if own else "which has all cores that several divide"
+    return {
+        f"speed-up: samples/s over those of one worker of the same backend, {of_one}.": bool(gained),
+        "efficiency: speed-up / workers.": bool(gained),
+        "Strong scaling: all workers share each batch.": any(row.scaling != axes.WEAK for row in several),
+        "Weak scaling: each worker has a batch of the batch size, at the same learning rate.": (
+            any(row.scaling == axes.WEAK for row in several)
+        ),
+        "communication: of an epoch, as the engine tells it.": any(row.communication_seconds for row in several),
+    }
+
+
 def _with_default(rows: Sequence[Summary]) -> bool:
     """Whether a variant stands beside its backend as it is, unless that is the baseline already."""
     return any(TO_DEFAULT in row.ratios and base(row.backend) != row.baseline for row in rows)
@@ -297,6 +330,7 @@ def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
             any((row.percent_of_limit or 0) > 100 for row in rows)
         ),
         **_on_comparison(rows),
+        **_on_scaling(rows),
         **_on_learning(rows),
         "recurrent: how the backend computes the recurrent layers.": any(row.form for row in rows),
         _KERNELS: any(row.recurrent_kernel for row in rows),

@@ -39,6 +39,7 @@ def records(found: Sequence[FigureBesideRow]) -> list[dict[str, Any]]:
             "backend": beside.row.backend,
             "image_data_format": beside.row.image_data_format,
             "device": beside.row.device,
+            "workers": beside.row.workers,
             "measure": "seconds per 1,000 samples" if beside.figure.per_1000 else "seconds per epoch",
             "seconds": beside.seconds,
             "framework": beside.figure.framework,
@@ -102,11 +103,11 @@ def _table(found: Sequence[FigureBesideRow]) -> Table:
     shared = set.intersection(*({*beside.differs, *_note(beside)} for beside in found))
     per_1000 = found[0].figure.per_1000
     unit = "s/1,000 samples" if per_1000 else "s/epoch"
-    own = {(beside.row.backend, beside.row.image_data_format, beside.row.device): beside.seconds for beside in found}
+    own = {(beside.row.backend, beside.row.image_data_format, _here(beside)): beside.seconds for beside in found}
     printed = {id(beside.figure): beside for beside in found}
     lines: list[tuple[float, tuple[str, ...]]] = [
-        (seconds, (plain(backend), f"here ({plain(device)})", significant(seconds), MISSING, OWN))
-        for (backend, _, device), seconds in own.items()
+        (seconds, (plain(backend), f"here ({plain(where)})", significant(seconds), MISSING, OWN))
+        for (backend, _, where), seconds in own.items()
     ]
     lines += [(beside.published, _printed(beside, found, footnotes, shared)) for beside in printed.values()]
     row, same = found[0].row, any(beside.same_backend for beside in found)
@@ -124,6 +125,16 @@ def _table(found: Sequence[FigureBesideRow]) -> Table:
     )
 
 
+def _here(beside: FigureBesideRow) -> str:
+    """The device of the row, and how many workers were on it."""
+    return f"{beside.row.device}{_of_workers(beside)}"
+
+
+def _of_workers(beside: FigureBesideRow) -> str:
+    """How many workers the row has, if several."""
+    return f", {beside.row.workers} workers" if beside.row.workers > 1 else ""
+
+
 def _note(beside: FigureBesideRow) -> tuple[str, ...]:
     return (beside.figure.note,) if beside.figure.note else ()
 
@@ -132,7 +143,7 @@ def _printed(
     beside: FigureBesideRow, found: Sequence[FigureBesideRow], footnotes: list[str], shared: Collection[str]
 ) -> tuple[str, ...]:
     ratios = [
-        f"{significant(other.ratio)} ({other.row.backend.partition('/')[0]})"
+        f"{significant(other.ratio)} ({other.row.backend.partition('/')[0]}{_of_workers(other)})"
         for other in found
         if other.figure is beside.figure and other.same_backend
     ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from kbench import axes
 from kbench.comparison.published import PublishedFigure, same_backend
+from kbench.comparison.scaling import carried
 from kbench.selection.suites import Layout, Suite
 from kbench.summary import Summary
 from kbench.tables.content import Table, remarks_once
@@ -50,6 +51,9 @@ def tables(
                 own = [replace(row, available_samples=settings.epoch_samples) for row in own]
             if own:
                 printed = [one for one in figures if _is_of(one, layout, example, suite)]
+                if layout.columns == axes.WORKERS:
+                    scaled = {_setting(one) for one in printed if one.workers > 1}
+                    printed = [one for one in printed if _setting(one) in scaled]
                 found.append(((example, layout.task), _table(suite, layout, own, printed, measured_only)))
     shown = {of for of, table in found if len(table.columns) > _FEWEST}
     kept = []
@@ -58,6 +62,11 @@ def tables(
             kept.append(table)
             shown.add(of)
     return remarks_once(kept)
+
+
+def _setting(figure: PublishedFigure) -> tuple[str, int | None]:
+    """What figures on one and on several GPUs have in common."""
+    return figure.source, figure.batch_size
 
 
 def _is_of(figure: PublishedFigure, layout: Layout, example: str, suite: Suite) -> bool:
@@ -195,7 +204,8 @@ def _of_hardware(layout: Layout, rows: Sequence[Summary], printed: Sequence[Publ
 
 def _name(row: Summary, rows: Iterable[Summary], column: str) -> str:
     """The row's backend, and what else varies between the rows, but for the axis of the columns."""
-    left = (*axes.TITLE, axes.TASK, column, *axes.of_backends())
+    rows = list(rows)
+    left = (*axes.TITLE, axes.TASK, column, *axes.of_backends(), *carried(axes.by_name(column), rows))
     others = [axis for axis in axes.within_backends(one.key for one in rows) if axis.name not in left]
     shown = [text for axis in others if (text := axes.shown(axis, row.key[axis.name]))]
     return ", ".join([row.backend, *shown])
@@ -259,7 +269,9 @@ def _titled(layout: Layout, column: str) -> str:
 def _where(figure: PublishedFigure, layout: Layout, batches: set[int]) -> str:
     """The hardware of a figure, and its batch size where no row has that."""
     other = figure.batch_size if figure.batch_size not in batches and layout.columns != axes.BATCH_SIZE else None
-    where = hardware(replace(figure, threads=None) if layout.columns == axes.THREADS else figure)
+    columns = layout.columns
+    gpus = None if columns == axes.WORKERS else figure.gpus
+    where = hardware(replace(figure, gpus=gpus, threads=None if columns == axes.THREADS else figure.threads))
     return f"{where}{f', batch {other:,}' if other else ''}"
 
 

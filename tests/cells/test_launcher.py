@@ -148,7 +148,7 @@ def test_memory_is_that_of_the_process_and_all_below_it(tmp_path: Path, monkeypa
 
 
 def test_memory_over_time_is_a_point_a_second_and_of_long_runs_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
-    memory = launcher.MemoryWatch(os.getpid(), 0.0)
+    memory = launcher.MemoryWatch([os.getpid()], 0.0)
     for seconds in (0.0, 0.4, 1.1, 1.2, 1.2, 2.2):  # it was held after 1.2
         memory.sample(seconds)
     assert [at for at, _ in memory.points] == [0.0, 1.1, 2.2]

@@ -74,7 +74,8 @@ def test_a_native_backend_is_given_its_twin_and_the_constants_of_the_example_and
 
 def test_the_spec_is_the_task_and_where_things_lie() -> None:
     made = spec(task(), DATA)
-    assert set(made) == {*task().record, "schema", "identity", "data", "events", "load", "trained", "twin"}
+    record = {*task().record} - {"workers"}  # which it has only of several
+    assert set(made) == {*record, "schema", "identity", "data", "events", "load", "trained", "twin"}
     assert made["data"]["folder"] == "/data" and made["data"]["hash_of"] == "channels_last"
     assert made["example"].endswith("examples_models/cifar10_cnn.py") and made["events"].startswith("~/results/cells")
     assert made["device"] == "cpu"
@@ -198,6 +199,7 @@ def test_an_option_of_run_has_the_name_of_its_field_and_reaches_the_guest() -> N
         "script",
         "short",
         "steps",
+        "threads_each",
         "values",
     }
     assert (spec(made)["init"], spec(made)["epochs"]) == ("backend", 7)

@@ -21,7 +21,7 @@ from kbench.report import charts
 from kbench.summary import Summary
 from kbench.values import FAILED, OK, Interval, Outcome
 
-NOTHING = "batch size, samples and threads are the same in all runs"
+NOTHING = "batch size, samples, workers and threads are the same in all runs"
 
 
 def row(backend: str = "keras3/jax", throughput: float = 1000.0, **changes: Any) -> Summary:

@@ -259,7 +259,7 @@ def test_a_round_in_which_other_programs_took_much_of_the_time_is_noted(
     ours, guests = socket.socketpair()
     with ours, guests:
         with subprocess.Popen(["true"], start_new_session=True) as process:
-            turn = turns.ProcessTurn(ours, guests, pid=process.pid)
+            turn = turns.ProcessTurn(ours, guests, pids=(process.pid,))
         turn.go_on(3)
         turn.hold()
     assert turn.disturbed == disturbed

@@ -68,6 +68,22 @@ def test_it_is_the_same_bytes_whenever_and_wherever_it_is_packed(run: Path, tmp_
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
 
 
+def test_files_of_further_workers_are_packed_like_those_of_the_first(cache: Path) -> None:
+    broken = [(cell(), 2.0, Outcome(OK)), (OTHERS, 1.0, Outcome(FAILED, "worker 1: killed by SIGKILL"))]
+    run = fake_run(cache.parent / "here" / "results", broken, "mine")
+    for folder in (run / "cells").iterdir():
+        for kind in ("log.worker1.txt", "events.worker1.jsonl", "spec.worker1.json"):
+            (folder / kind).write_text("{}")
+    assert store.pack(run, store.packed_file(run)) == [f"cells/{OTHERS.id}/log.worker1.txt"]
+    run.rename(run.parents[1] / "as it was")
+    there = {
+        path.relative_to(store.raw_folder(run)).as_posix() for path in store.raw_folder(run).rglob("*.worker1.*")
+    }
+    kinds = ("events.worker1.jsonl", "spec.worker1.json")
+    every = {f"cells/{one.id}/{kind}" for one in (cell(), OTHERS) for kind in kinds}
+    assert there == {*every, f"cells/{OTHERS.id}/log.worker1.txt"}
+
+
 def test_it_is_read_and_reported_like_the_folder_and_stays_as_it_is(alone: Path) -> None:
     folder, file = alone.parents[1] / "as it was", store.packed_file(alone)
     before = file.read_bytes()

@@ -84,6 +84,22 @@ def test_threads_are_columns_and_a_backends_published_figures_stand_below_its_ow
     assert found.footnotes == ("CNTK: six layers",)
 
 
+def test_workers_are_columns_with_the_figures_of_as_many_gpus_and_their_threads_follow() -> None:
+    rows = [
+        row("native/torch", 2, 2.0, axes={"workers": 1, "threads": 2}),
+        row("native/torch", 1, 1.25, workers=2, axes={"workers": 2, "threads": 1}),
+    ]
+    usual: dict[str, Any] = {"threads": None, "batch_size": 4096, "hardware": "a K80"}
+    of_gpus = [figure(**usual, gpus=gpus, value=4.0 / gpus) for gpus in (1, 2, 4)]
+    alone = [figure(threads=8), figure(threads=None, gpus=1, hardware="a GTX")]
+    (found,) = suites.tables(suite(layout("workers")), rows, [*of_gpus, *alone])
+    assert found.columns[:5] == ("backend or framework", "hardware", "1 worker", "2 workers", "4 workers")
+    assert cells(found) == [
+        ("native/torch", "here", "2.05", "1.28", "-", "-"),
+        ("Torch", "a K80, batch 4,096", "4.00", "2.00", "1.00", "none"),
+    ]
+
+
 def test_in_the_terminal_figures_of_what_was_not_measured_are_left_out_and_counted() -> None:
     figures = [figure("CNTK", backend="native/cntk", threads=4), figure(threads=2)]
     (found,) = suites.tables(suite(layout()), [row("native/torch")], figures, measured_only=True)

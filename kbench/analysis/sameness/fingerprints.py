@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import msgspec
 
-from kbench.analysis.sameness import epoch_losses, first_outputs, first_steps, last_steps, trainings
+from kbench.analysis.sameness import epoch_losses, first_outputs, first_steps, last_steps, trainings, workers
 from kbench.analysis.sameness.declared import may_be_why
 from kbench.analysis.sameness.usual import majority
 from kbench.analysis.times import flops
@@ -128,23 +128,31 @@ def compared(measured: Sequence[Measured]) -> tuple[dict[str, tuple[Finding, ...
     notes = {one.cell.id: first_steps.unchecked(one) for one in measured}
     for group in _groups(measured):
         others = _unlike_before_training(group, found)
-        steps = _first_steps(group)
+        steps = [(one, workers.explained(one, how)) for one, how in _first_steps(group)]
         for one, difference in steps:
             if difference.differs and one.cell.id not in found:  # other outputs have another step, too
                 found[one.cell.id] = [difference]
         for one, difference in trainings.differences(group, others):
             found.setdefault(one.cell.id, []).append(difference)
         for one, difference in last_steps.differences(group):
-            found.setdefault(one.cell.id, [difference])
+            difference = workers.explained(one, difference)
+            if difference.differs:
+                found.setdefault(one.cell.id, [difference])
         comparable = _computed_alike(group)
-        losses = epoch_losses.differences(comparable)
+        losses = _of_epochs(comparable)
         for one, note in (*steps, *trainings.waiting(group), *losses):
             notes[one.cell.id] += () if note.differs else (note,)
         alike = [one for one in comparable if one.cell.id not in found]
-        for one, difference in losses if len(alike) == len(comparable) else epoch_losses.differences(alike):
+        for one, difference in losses if len(alike) == len(comparable) else _of_epochs(alike):
             if difference.differs:
                 found[one.cell.id] = [difference]
+    for one, difference in workers.differences(measured):
+        found.setdefault(one.cell.id, []).append(difference)
     return {cell: tuple(how) for cell, how in found.items()}, [_with(one, notes[one.cell.id]) for one in measured]
+
+
+def _of_epochs(cells: Sequence[Measured]) -> list[tuple[Measured, Finding]]:
+    return [(one, workers.explained(one, how)) for one, how in epoch_losses.differences(cells)]
 
 
 def _unlike_before_training(group: Sequence[Measured], found: dict[str, list[Finding]]) -> set[str]:

@@ -10,7 +10,7 @@ from kbench import axes
 from kbench.analysis.times import intervals, processes
 from kbench.analysis.times.processes import RowTime
 from kbench.axes import Point, RowKey
-from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, Ratio, Summary
+from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, TO_ONE_WORKER, Ratio, Summary
 from kbench.values import (
     AS_FAST,
     BASELINE,
@@ -30,6 +30,7 @@ from kbench.values import (
 BETWEEN_RUNS = 0.04
 # An interval that holds 1 and is wider than by this factor each way is no result: the row could not be compared.
 WIDEST = 3.0
+_BEST = 1 << 20  # of a reference: more than any number of threads
 FAR = 50.0  # times: beside other programs, threads that spin took up to 36 times as long
 
 
@@ -76,7 +77,8 @@ def ranked(
     fastest is chosen by the same data, or those of all rows with the baseline. The verdict is against the fastest, or
     against the backend `baseline` if one is named (its fastest row). A variant of a backend is also compared with
     that backend as it is, if that has a row, and a Keras backend with its framework without Keras, which `natives`
-    names; as a baseline, NATIVE means that one. Rows within `precision` of each other are as fast.
+    names; as a baseline, NATIVE means that one; and several workers with one. Rows within `precision` of each other
+    are as fast.
     """
     rows, natives = [one for one in timed if _comparable(one)], natives or {}
     along, error = axes.ranked(), 1 - confidence
@@ -91,12 +93,20 @@ def ranked(
     def is_default(one: Timed, other: Timed) -> bool:
         return one is not other and other.key == one.key.without(variants)
 
+    def is_alone(one: Timed, other: Timed) -> int:
+        """Whether the other is one worker: best with as many threads as each has, else with most."""
+        if one.row.workers == 1 or other.row.workers > 1:
+            return 0
+        same, threads = one.key[axes.THREADS] == other.key[axes.THREADS], other.key[axes.THREADS]
+        return _BEST if same else 1 + (threads if isinstance(threads, int) else 0)
+
     by_row: dict[RowKey, list[Ratio]] = {}
     for one in (
         *compare(rows, along, lambda one, other: True, TO_FASTEST, error, precision),
         *compare(rows, along, is_baseline, TO_BASELINE, error, precision),
         *compare(rows, variants, is_default, TO_DEFAULT, error, precision),
         *compare(rows, along, is_native, TO_NATIVE, error, precision),
+        *compare(rows, [axes.WORKERS, axes.THREADS], is_alone, TO_ONE_WORKER, error, precision),
     ):
         by_row.setdefault(one.row.key, []).append(one.ratio)
     compared = [_with(one.row, baseline, by_row.get(one.key, ())) for one in timed]

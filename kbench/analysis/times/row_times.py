@@ -1,4 +1,4 @@
-"""The times of a run's rows, each among those that it is ranked against, and what their processes show of spreads."""
+"""The times of a run's rows, each among those that it takes turns with, and what their processes show of spreads."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ SURE = 0.1  # the standard error of a logarithm
 def row_times(
     ok: Mapping[RowKey, Sequence[Measured]], short: Mapping[RowKey, Sequence[Measured]], priors: Priors
 ) -> dict[RowKey, RowTime]:
-    """The time of each row among those that it is ranked against.
+    """The time of each row among those that it takes turns with.
 
     ok: the whole processes of each row that ended well; short: those that only timed some steps. A row's time is that
     of its processes that took turns with others, and of epochs for a row without any.
     """
-    by_ranking: dict[Point, list[RowKey]] = {}
+    together: dict[Point, list[RowKey]] = {}
     for row in ok:
-        by_ranking.setdefault(row.ranking, []).append(row)
+        together.setdefault(row.side_by_side, []).append(row)
     found: dict[RowKey, RowTime] = {}
-    for rows in by_ranking.values():
+    for rows in together.values():
         table = processes_of({row: ok[row] for row in rows}, short)
         of_rows = {row: spreads.prior(priors, _backend(row), kind_of_work(ok[row])) for row in table}
         found |= processes.row_times(table, of_rows)
@@ -45,11 +45,11 @@ def observed(measured: Sequence[Measured], short: Sequence[Measured], source: st
     further: dict[RowKey, list[Measured]] = {}
     for one in short:
         further.setdefault(one.cell.key, []).append(one)
-    rankings: dict[Point, dict[RowKey, list[Measured]]] = {}
+    together: dict[Point, dict[RowKey, list[Measured]]] = {}
     for row, whole in ok.items():
-        rankings.setdefault(row.ranking, {})[row] = whole
+        together.setdefault(row.side_by_side, {})[row] = whole
     found = []
-    for rows in rankings.values():
+    for rows in together.values():
         table = processes_of(rows, further)
         deviations = processes.deviations_of(table)[2] if table else {}
         found += [

@@ -64,6 +64,10 @@ EVENTS = {
         "callback_seconds": "number?", "updates": "integer?", "threads": "object?", "cores": "integer?",
         "ready_seconds": "number?", "outputs_off": "number?",
     },
+    "worker": {
+        "epoch": "integer", "rank": "integer", "samples": "integer", "batch_size": "integer?", "read": "text?",
+        "read_of_all": "text?", "loss": "number?", "communication_seconds": "number?", "peak_mib": "number?",
+    },
     "stopped": {"epoch": "integer"},
     "note": {"text": "text"},
     "site": {"site": "text", "task": "text", "facts": "object"},

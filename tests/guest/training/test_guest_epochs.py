@@ -12,10 +12,19 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from guest_modules import guest
+from guest_modules import alone, guest
 
 LATE = 5.0  # seconds that a model below goes on after its last batch
-SPEC = {"batch_size": 2, "epochs": 2, "seed": 1, "augment": False, "device": "cpu", "ordered_updates": False}
+SPEC = {
+    "batch_size": 2,
+    "epochs": 2,
+    "seed": 1,
+    "augment": False,
+    "device": "cpu",
+    "ordered_updates": False,
+    "input": "vector",
+}
+ALONE = alone("frameworks/workers").Workers()
 
 
 @pytest.fixture
@@ -73,7 +82,7 @@ def framework(device: str, pending: Any = None) -> Any:
         step_hook=step_hook, wait=lambda model, outputs=None: None, pending=pending or (lambda _: None),
         device=lambda model: device, settings_of_training=lambda *_: {}, unusual=lambda *_: [],
         data_of_fit=contextlib.nullcontext, data_of_step=lambda *_: None, steps_of_a_call=lambda _: 1,
-        all_weights=lambda _: [], learning_rate=lambda _: None, updates=lambda _: None,
+        all_weights=lambda _: [], learning_rate=lambda _: None, updates=lambda _: None, workers=ALONE,
     )  # fmt: skip
 
 

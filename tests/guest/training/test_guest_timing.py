@@ -18,7 +18,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from fake_bench import EXAMPLE, Bench
-from guest_modules import guest
+from guest_modules import alone, guest
 
 from kbench import paths, store
 from kbench.cells import turns
@@ -118,6 +118,7 @@ def short(timing: ModuleType, trained: str = "", model: type[Model] = Model, **c
     framework = SimpleNamespace(
         calls=lambda example, steps: steps, train_epoch=train_epoch, step_hook=step_hook,
         wait=lambda model, outputs=None: None, pending=lambda outputs: None,
+        workers=alone("frameworks/workers").Workers(),
     )  # fmt: skip
     feed = SimpleNamespace(steps=STEPS, samples=2 * STEPS, of_epoch=lambda epoch: {"x": None, "y": None})
     asked = {"batch_size": 2, "epochs": 3, "timing": 1, "trained": trained, "task": "train", "seed": 1, **changes}

@@ -20,13 +20,14 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
         from kbench_guest.training import epochs, example_file, example_model, feeding, timing, within_steps
 
         framework = frameworks.exporting(spec) if spec["kind"] == "export" else frameworks.load()
+        framework.start_workers(spec)
         threads, cores, imported = process.threads(framework), within_steps.cores(), process.frameworks()
         example = example_file.load(spec["example"])
     events.write("threads", threads_at_start=threads, cores_at_start=cores)
     framework.prepare()
     events.write("memory", at="import", peak_mib=process.peak_memory_mib())
     check_loaded(spec, framework.versions(), events)
-    framework.seed(spec["seed"])
+    framework.seed(spec["seed"] + framework.workers.rank)  # dropout is each worker's own
     if spec["policy"]:
         framework.set_policy(spec["policy"])
 

@@ -27,10 +27,11 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
         from kbench_guest.training.twin import Twin
 
         framework = native.load(spec["framework"], spec["module"])
-        twin = Twin(spec["twin"], not spec.get("parity"), spec["seed"])
+        framework.start_workers(spec)
+        twin = Twin(spec["twin"], not spec.get("parity"), spec["seed"], spec["seed"] + framework.workers.rank)
     events.write("memory", at="import", peak_mib=process.peak_memory_mib())
     check_loaded(spec, framework.versions()[1], numpy.__version__, events)
-    framework.seed(spec["seed"])
+    framework.seed(spec["seed"] + framework.workers.rank)
     example = types.SimpleNamespace(**spec["constants"])
 
     with events.phase("data"):
@@ -53,7 +54,7 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
     if spec["task"] == "train" and not (spec.get("parity") or spec["timing"]) and spec["repeat"] == 1:
         with events.phase("probe"):  # the twin that is measured seeds its framework when it is built
             first_step.of_twin(Twin(spec["twin"], False, spec["seed"]), initial, example, spec, feed, events)
-        framework.seed(spec["seed"])
+        framework.seed(spec["seed"] + framework.workers.rank)
 
     with events.phase("build"):
         trained = timing.kept(spec.get("trained", "")) if spec["timing"] else None

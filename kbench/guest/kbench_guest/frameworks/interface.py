@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Callable, ContextManager, Dict, Iterator,
 
 from kbench_guest.device import Device, Pending
 from kbench_guest.frameworks import recurrent
+from kbench_guest.frameworks.workers import NotHere, Workers
 from kbench_guest.protocol import Refused
 
 if TYPE_CHECKING:
@@ -149,6 +150,22 @@ class Framework(Device, Weights, Steps, Layers):
     module: Any  # what Python imports of the framework
     eager = False  # whether a model can be called with numbers, and is traced when it trains
     supports_run_eagerly = False  # whether run_eagerly keeps a model's steps from being compiled
+    workers = Workers()  # with which the model trains
+
+    def engine(self) -> Workers:
+        """What lets several workers train one model."""
+        return NotHere()
+
+    def start_workers(self, spec: Dict[str, Any]) -> None:
+        """Called before the framework computes. Raises Refused if it cannot train with so many."""
+        about = spec.get("workers") or {}
+        if about.get("count", 1) == 1:
+            return
+        if spec["batch_size"] % about["count"]:
+            cannot = "a batch of %d cannot be divided among %d workers"
+            raise Refused("unsupported", cannot % (spec["batch_size"], about["count"]))
+        self.workers = self.engine()
+        self.workers.start(about, spec["device"])
 
     def versions(self) -> Tuple[str, str]:
         """(version of the library that the model is written in, version of the framework below it)."""

@@ -9,7 +9,7 @@ import keras
 import numpy as np
 from keras import backend as K
 
-from kbench_guest.frameworks import keras_models, recurrent, theano_headers, trials
+from kbench_guest.frameworks import keras_models, recurrent, theano_headers, trials, workers
 from kbench_guest.frameworks.interface import DoneOnReturn, MXNetMixin
 from kbench_guest.protocol import Refused
 
@@ -254,7 +254,15 @@ class MXNet(MXNetMixin, Keras2):
     def kernels_compiled(self, model: Any) -> Set[str]:
         return recurrent.of_mxnet([output.symbol for output in model.outputs])
 
+    def engine(self) -> workers.Workers:
+        return workers.MXNetContexts(self.module)
+
     def compile_options(self, device: str) -> Dict[str, Any]:
+        if isinstance(self.workers, workers.MXNetContexts):
+            return {"context": self.workers.names}
+        return self.compile_options_on_trial(device)
+
+    def compile_options_on_trial(self, device: str) -> Dict[str, Any]:
         return {"context": ["gpu(0)"]} if device == "gpu" else {}  # the one GPU that the host lets this process see
 
     def make_optimizer(self, class_name: str, rate: Any, decay: float, settings: Dict[str, Any]) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from kbench_guest.arrays import leaves
 from kbench_guest.device import Pending
-from kbench_guest.frameworks import keras_models, profilers, recurrent, time_steps, trials
+from kbench_guest.frameworks import keras_models, profilers, recurrent, time_steps, trials, workers
 from kbench_guest.frameworks.interface import DoneOnReturn, PyTorchMixin, TensorFlow2Mixin
 from kbench_guest.frameworks.layers import every_layer
 
@@ -224,6 +224,9 @@ class Keras3(keras_models.KerasModels):
 class TensorFlow2(TensorFlow2Mixin, Keras3):
     _compilations = 0
 
+    def engine(self) -> workers.Workers:
+        return workers.MirroredDevices(self.module)
+
     def step_hook(self, model: Any, kind: str, wrap: Callable[..., Any]) -> None:
         super().step_hook(model, kind, wrap)
         if kind == "train":
@@ -255,6 +258,10 @@ class TensorFlow2(TensorFlow2Mixin, Keras3):
 
 class JAX(Keras3):
     kernels = ("LSTM",)
+
+    def engine(self) -> workers.Workers:
+        return workers.JAXDevices()
+
     _compilations: Optional[int] = None  # not asked yet
     _forgotten = 0
 
@@ -324,13 +331,16 @@ class JAX(Keras3):
         return is_done, functools.partial(self.module.block_until_ready, arrays)
 
     def allocator_peak_bytes(self, model: Any) -> Optional[int]:
-        (device,) = model.weights[0].value.devices()
-        return (device.memory_stats() or {}).get("peak_bytes_in_use")
+        held = [(device.memory_stats() or {}).get("peak_bytes_in_use") for device in model.weights[0].value.devices()]
+        return max((one for one in held if one is not None), default=None)
 
 
 class PyTorch(PyTorchMixin, Keras3):
     supports_run_eagerly = False  # it runs eagerly unless jit_compile is on
     several_steps = keras_models.KerasModels.several_steps  # Keras 3 refuses it there
+
+    def engine(self) -> workers.Workers:
+        return workers.TorchProcesses(self.module)
 
     def fallbacks(self, model: Any) -> List[str]:
         if model.jit_compile:

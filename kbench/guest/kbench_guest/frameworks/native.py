@@ -9,7 +9,7 @@ import numpy as np
 
 from kbench_guest import arrays, scores
 from kbench_guest.device import Pending
-from kbench_guest.frameworks import recurrent
+from kbench_guest.frameworks import recurrent, workers
 from kbench_guest.frameworks.interface import (
     DoneOnReturn,
     Framework,
@@ -136,6 +136,9 @@ class Chainer(AnyFramework):
 
 
 class PyTorch(PyTorchMixin, AnyFramework):
+    def engine(self) -> workers.Workers:
+        return workers.TorchTwin(self.module)
+
     def device(self, model: Any) -> str:
         found = [value.device.type for value in model.inside(self.module.Tensor)]
         return {"cpu": "cpu", "cuda": "gpu"}.get(found[0], "unknown") if found else "unknown"
@@ -143,6 +146,9 @@ class PyTorch(PyTorchMixin, AnyFramework):
 
 class JAX(AnyFramework):
     """And what is built on it. The weights of a step that is not done yet can be waited for."""
+
+    def engine(self) -> workers.Workers:
+        return workers.JAXTwin()
 
     def _leaves(self, *trees: Any) -> List[Any]:
         import jax

@@ -10,7 +10,7 @@ from kbench_guest import arrays, process, scores, sketches
 from kbench_guest.clock import StepClock
 from kbench_guest.frameworks.layer_settings import plain
 from kbench_guest.proof import first_outputs
-from kbench_guest.training import example_file, first_step, generation, recurrent_kernel, timing
+from kbench_guest.training import example_file, first_step, generation, recurrent_kernel, shares, timing
 from kbench_guest.training.between_epochs import ClockBetween, WeightsAndRateWatch
 from kbench_guest.training.callbacks import Callbacks
 from kbench_guest.training.received import ReceivedData
@@ -38,20 +38,24 @@ def measure(
     Returns what is to be called when everything is measured, if there is anything: it takes the first step again.
     """
     again = None
+    if spec["task"] == "infer" and not spec["timing"]:
+        infer(framework, model, example, spec, part, events)
+        return None
+    if not spec["timing"] and framework.workers.rank == 0:  # the others would show the same
+        with events.phase("probe"):
+            with recurrent_kernel.reported(framework, model, events):
+                outputs = model.predict(feed.first_inputs(), batch_size=spec["batch_size"], verbose=0)
+            events.write("probe", **first_outputs.sampled(model, example, spec, outputs))
+            if spec["repeat"] == 1 and spec["kind"] != "native":  # its repeats are the same program
+                again = first_step.of_model(framework, model, example, spec, feed, events)
+    framework.workers.join(model)
     if spec["timing"]:
         timing.measure(framework, model, example, spec, feed, part, events)
         return None
-    if spec["task"] == "infer":
-        infer(framework, model, example, spec, part, events)
-        return None
-    with events.phase("probe"):
-        with recurrent_kernel.reported(framework, model, events):
-            outputs = model.predict(feed.first_inputs(), batch_size=spec["batch_size"], verbose=0)
-        events.write("probe", **first_outputs.sampled(model, example, spec, outputs))
-        if spec["repeat"] == 1 and spec["kind"] != "native":  # its repeats are the same program
-            again = first_step.of_model(framework, model, example, spec, feed, events)
     train(framework, model, example, spec, feed, validation_part, events)
-    timing.keep(spec.get("trained", ""), lambda: framework.all_weights(model))
+    framework.workers.leave()
+    if framework.workers.rank == 0:
+        timing.keep(spec.get("trained", ""), lambda: framework.all_weights(model))
     return None if again is None else functools.partial(first_step.write_again, again, events)
 
 
@@ -67,7 +71,8 @@ def train(
     """Train for spec['epochs'] epochs and write an event for each."""
     validation = validating(framework, model, example, spec, validation_part)
     steps = framework.calls(example, feed.steps)
-    received = ReceivedData(framework, model, spec, feed.steps)
+    shared = shares.Shares(framework.workers, arrays.images_first(spec))
+    received = ReceivedData(framework, model, spec, feed.steps, shared)
     turns = TurnClient(steps * spec["epochs"])
     within = WithinSteps(framework, steps)
 
@@ -85,6 +90,7 @@ def train(
         given = dict(feed.of_epoch(epoch), **example_file.class_weights(example))
         timer = ClockBetween(framework, model, around)
         callbacks.begin(epoch)
+        framework.workers.meet()
         with received.of_epoch(epoch, given):
             called, call, ready = time.perf_counter(), Call(), process.ready_seconds()
             logs = framework.train_epoch(model, epoch, given, timer, callbacks.made)
@@ -101,13 +107,15 @@ def train(
                 events.write("note", text=framework.unseen_steps("train"))
         found = dict(received.found(calls if clock.hooked else None), **around.found(), **within.found)
         within.next_epoch()
+        if shared:
+            logs = together(shared, epoch, feed, logs, found, events)
         loss, accuracy = scores.training_scores(logs)
         result = dict(timed, epoch=epoch, samples=found.get("samples", feed.samples), loss=loss, accuracy=accuracy)
         result["teardown_seconds"] = late
         events.write("received", epoch=epoch, callback_seconds=callbacks.taken(), ready_seconds=ready, **found)
         metrics = scores.others(logs, example)
         if validation:
-            found = validation()
+            found = framework.workers.of_first(validation)
             metrics.update(found.pop("metrics", {}))
             result.update(found)
         if metrics:
@@ -118,6 +126,21 @@ def train(
             if not last:
                 events.write("stopped", epoch=epoch)
             return
+
+
+def together(
+    shared: shares.Shares, epoch: int, feed: Any, logs: Dict[str, float], found: Dict[str, Any], events: "Events"
+) -> Dict[str, float]:
+    """Report what the workers in this process did in an epoch; returns the logs of all workers.
+
+    found: what this process received, which becomes what all did.
+    """
+    for told in shared.found(epoch, feed.whole(epoch), loss=logs.get("loss")):
+        events.write("worker", **told)
+    if shared.workers.here < shared.workers.count:
+        found.pop("sha256", None)
+        found["samples"] = feed.samples
+    return shared.workers.means(logs)
 
 
 def _since(ready: Optional[float]) -> Optional[float]:

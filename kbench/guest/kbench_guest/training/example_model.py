@@ -25,7 +25,9 @@ def build(framework: "KerasModels", example: Any, spec: Dict[str, Any], first: A
     events.write("shapes", inputs=shapes.inputs(framework, made), layers=shapes.layers(framework, made))
     if spec.get("parity"):
         made = forms.without_dropout(made)
-    model, form = forms.arrange(made, spec["recurrent"], spec["fixed_batch"], spec["batch_size"])
+    model, form = forms.arrange(
+        made, spec["recurrent"], spec["fixed_batch"], spec["batch_size"] // framework.workers.here
+    )
     left: List[str] = []
     sha256, origin = "", spec["init"]
     if spec["published_weights"]:

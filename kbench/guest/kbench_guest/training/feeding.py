@@ -2,7 +2,7 @@
 
 import hashlib
 import itertools
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Set, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Union
 
 import numpy as np
 
@@ -30,6 +30,7 @@ class FromArrays:
         self.steps = part.samples // self._batch_size  # of an epoch
         self.samples = self.steps * self._batch_size
         self.order_sha256 = arrays.order_sha256(part.samples, self.samples, self._seed, spec["epochs"])
+        self._own = own_samples(spec, self.samples)
         self._buffer: Optional[arrays.Buffer] = None
 
     def first_inputs(self) -> Any:
@@ -39,14 +40,27 @@ class FromArrays:
     def of_epoch(self, epoch: int) -> Dict[str, Any]:
         """Arguments of `fit` for the epoch."""
         if self._buffer is None:
-            self._buffer = arrays.Buffer(self._part, self.samples, self._targets)
-        buffer = self._buffer
-        buffer.fill(arrays.epoch_order(self._part.samples, self.samples, self._seed, epoch))
+            self._buffer = arrays.Buffer(self._part, len(self._own), self._targets)
+        buffer = self._filled_of(epoch, self._own, self._buffer)
+        size = len(self._own) // self.steps
+        given = {"x": buffer.model_inputs(), "y": buffer.model_targets(), "batch_size": size}
+        return dict(given, shuffle=False, **buffer.weighted())
+
+    def whole(self, epoch: int) -> Iterator[Any]:
+        """(inputs, targets) of each of the epoch's batches, for all workers."""
+        buffer = arrays.Buffer(self._part, self._batch_size, self._targets)
+        for batch in np.arange(self.samples).reshape(self.steps, -1):
+            self._filled_of(epoch, batch, buffer)
+            yield buffer.model_inputs(), buffer.model_targets()
+
+    def _filled_of(self, epoch: int, places: np.ndarray, buffer: arrays.Buffer) -> arrays.Buffer:
+        """places: in the order of the epoch's samples."""
+        buffer.fill(arrays.epoch_order(self._part.samples, self.samples, self._seed, epoch)[places])
         if self._spec["augment"]:
             first = self._spec["image_data_format"] == "channels_first"
-            arrays.augment(buffer.inputs[0], self._example.AUGMENTATION, first, self._seed, epoch)
-        given = {"x": buffer.model_inputs(), "y": buffer.model_targets(), "batch_size": self._batch_size}
-        return dict(given, shuffle=False, **buffer.weighted())
+            asked = self._example.AUGMENTATION
+            arrays.augment(buffer.inputs[0], asked, first, self._seed, epoch, places, self.samples)
+        return buffer
 
     def about(self) -> Dict[str, Any]:
         """What must be equal of the order and the samples of its batches, as fields of the event."""
@@ -84,6 +98,13 @@ class FromArrays:
         return order[start : start + self._batch_size]
 
 
+def own_samples(spec: Dict[str, Any], samples: int) -> np.ndarray:
+    """Which of so many samples, that fill batches, are for the workers in this process."""
+    about = spec.get("workers") or {"processes": 1, "rank": 0}
+    batches = np.arange(samples).reshape(-1, about["processes"], spec["batch_size"] // about["processes"])
+    return batches[:, about["rank"] if about["processes"] > 1 else 0].reshape(-1)
+
+
 def _hash(samples: Set[bytes]) -> str:
     return hashlib.sha256(b"".join(sorted(samples))).hexdigest()
 
@@ -96,6 +117,8 @@ class FromFile:
 
     def __init__(self, example: Any, spec: Dict[str, Any], part: "Part", targets: Any) -> None:
         self._example, self._batch_size, self._seed = example, spec["batch_size"], spec["seed"]
+        own = own_samples(spec, self._batch_size)
+        self._own = own if len(own) < self._batch_size else None
         whole = arrays.Buffer(part, part.samples, targets)
         whole.fill(range(part.samples))
         self._x, self._y = whole.model_inputs(), whole.model_targets()
@@ -136,7 +159,14 @@ class FromFile:
         return self._first[0].model_inputs()
 
     def of_epoch(self, epoch: int) -> Dict[str, Any]:
-        return {"generator": self._made(epoch), "steps_per_epoch": self.steps, "shuffle": False}
+        made = self._made(epoch)
+        if self._own is not None:
+            made = (arrays.mapped(lambda one: one[self._own], batch) for batch in each(made))
+        return {"generator": made, "steps_per_epoch": self.steps, "shuffle": False}
+
+    def whole(self, epoch: int) -> Iterator[Any]:
+        """As above."""
+        return itertools.islice(each(self._made(epoch)), self.steps)
 
     def loss_of_first(self) -> None:
         """What is right is not known: batches may have made the targets."""

@@ -57,7 +57,8 @@ def of_model(
         fixed = getattr(model, "inputs", None) and framework.shape_of(model.inputs[0])[0] is not None
         found, masked = generic_point.vocabularies(model), generic_point.masks(model)
         inputs = generic_point.GenericInputs(spec["seed"], found, masked, arrays.images_first(spec))
-        batch = first_samples(feed.batch(0), spec["batch_size"], bool(fixed), inputs)
+        of_each = spec["batch_size"] // framework.workers.here  # of each device, as the graph has it
+        batch = first_samples(feed.batch(0), of_each, bool(fixed), inputs, framework.workers.here)
         trial = framework.trial(model, example, spec["device"])
         asked = trial.asked
         told = taken(True)
@@ -178,15 +179,18 @@ def as_numbers(arrays_of_weights: Iterable[Any]) -> List[np.ndarray]:
     return [np.asarray(value, "float64") for value in arrays_of_weights]
 
 
-def first_samples(batch: Any, size: int, fixed_batch: bool, inputs: "generic_point.GenericInputs") -> "FirstSamples":
-    """A batch of its first samples; so often as to fill one of that size, where the model takes no other.
+def first_samples(
+    batch: Any, size: int, fixed_batch: bool, inputs: "generic_point.GenericInputs", devices: int = 1
+) -> "FirstSamples":
+    """A batch of its first samples; so often as to fill one of that size, where the model takes no other, or as to be
+    divided among devices.
 
     A step on the same samples several times is the step on them once.
     """
     most = min(size, inputs.most_samples(batch.model_inputs(), MOST_SAMPLES))
     number = max(part for part in range(1, most + 1) if size % part == 0)
     number = number if 2 * number >= most else size
-    return FirstSamples(batch, number, size // number if fixed_batch else 1, inputs)
+    return FirstSamples(batch, number, size // number if fixed_batch else devices if number % devices else 1, inputs)
 
 
 class FirstSamples:

@@ -29,13 +29,21 @@ def guarded(do: Callable[..., Any], *args: Any) -> Any:
 
 
 class ReceivedData:
-    """steps: of an epoch, as asked for.
+    """steps: of an epoch, as asked for. shared: the Shares of several workers.
 
     Arrays that a whole epoch is cut from are fingerprinted after its time ended, batches of a generator as they come.
     """
 
-    def __init__(self, framework: "Framework", model: Any, spec: Dict[str, Any], steps: int) -> None:
+    def __init__(
+        self,
+        framework: "Framework",
+        model: Any,
+        spec: Dict[str, Any],
+        steps: int,
+        shared: Any = None,
+    ) -> None:
         self._framework, self._model, self._spec, self._steps = framework, model, spec, steps
+        self._shared = shared
         self._chosen: FrozenSet[int] = frozenset()
         self._batches: Dict[int, Any] = {}  # number: (inputs, targets, weights of the samples)
         self._seen: Dict[int, Tuple[int, int]] = {}  # number: (samples, fingerprint)
@@ -48,6 +56,8 @@ class ReceivedData:
         # Not by the seed: no program knows which steps are looked at.
         drawn = random.SystemRandom().sample(range(self._steps), min(LOOKED_AT, self._steps))
         self._chosen = frozenset(drawn)
+        if self._shared:
+            self._shared.begin(self._chosen)
         self._batches, self._seen, self._fits = {}, {}, 0
         self._arrays = given if given is not None and given.get("x") is not None else None
         with self._framework.data_of_fit(lambda given: guarded(self._fit, given)):
@@ -55,6 +65,8 @@ class ReceivedData:
 
     def step(self, number: int, args: Tuple[Any, ...]) -> None:
         """Called before each step, the first is 0, with what the compiled function is given."""
+        if self._shared:
+            self._shared.step(number, self._model)
         if self._arrays is not None and number not in self._chosen:
             return
         found = guarded(self._framework.data_of_step, self._model, args)
@@ -71,6 +83,8 @@ class ReceivedData:
             found = guarded(fingerprint, batch, images)
             if found is not None:
                 self._seen[number] = _size(batch), found
+                if self._shared:
+                    self._shared.look(number, batch)
 
     def _fit(self, given: Dict[str, Any]) -> None:
         """Called with the arguments that Keras makes its batches of; may put there an `x` that gives the same."""
@@ -146,13 +160,20 @@ def fingerprint(batch: Any, images: bool) -> int:
 
 
 def _sums(array: np.ndarray, images: bool) -> bytes:
-    """For each sample the sum of the bits of its numbers, each times a number of its place: quicker than a hash."""
     if array.dtype.kind not in "fiub":
         return _described(array, images).encode("ascii")
-    first = images and array.ndim == 4
+    return str(_comparable(array, images).shape).encode("ascii") + sums(array, images).tobytes()
+
+
+def sums(array: np.ndarray, images: bool) -> np.ndarray:
+    """For each sample the sum of the bits of its numbers, each times a number of its place: quicker than a hash.
+
+    images: whether the channels of images come first.
+    """
+    if array.dtype.kind not in "fiub":
+        return np.array([zlib.crc32(row) for row in _rows(array, images)], dtype="uint32")
     rows = np.ascontiguousarray(array.reshape(len(array), -1), dtype="float32").view("uint32")
-    sums = np.einsum("ij,j->i", rows, _factors(array.shape[1:], first))
-    return str(_comparable(array, images).shape).encode("ascii") + sums.tobytes()
+    return np.einsum("ij,j->i", rows, _factors(array.shape[1:], images and array.ndim == 4))
 
 
 @functools.lru_cache(maxsize=None)

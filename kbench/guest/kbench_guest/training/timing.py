@@ -85,7 +85,8 @@ def measure(
         if timed.get("step_seconds"):
             samples = len(timed["step_seconds"]) * spec["batch_size"]
             events.write("epoch", epoch=epoch, samples=samples, resident_mib=process.resident_mib(), **timed)
-        if settled or not clock.hooked or not turns:  # without turns, the host has gone
+        # Without turns the host has gone, but that of several processes which has them is the first.
+        if settled or not clock.hooked or not (turns or framework.workers.rank):
             return
 
 

@@ -4,7 +4,7 @@ Its five functions take and give numpy arrays; what a model and an optimizer are
 """
 
 import hashlib
-from typing import Any, Dict, List, Tuple, Type
+from typing import Any, Dict, List, Optional, Tuple, Type
 
 import numpy as np
 
@@ -47,9 +47,10 @@ def weight_names(kind: str, count: int) -> List[str]:
 class Twin:
     """A model of a twin's file, with the methods that kbench calls of a Keras model."""
 
-    def __init__(self, path: str, dropout: bool, seed: int) -> None:
+    def __init__(self, path: str, dropout: bool, seed: int, seed_of_dropout: Optional[int] = None) -> None:
         self._file = load(path)
         self._dropout, self._seed = dropout, seed
+        self._seed_of_dropout = seed if seed_of_dropout is None else seed_of_dropout
         self.layers = list(self._file.LAYERS)
         self.train_function, self.predict_function = self._step, self._predict_batch
 
@@ -74,7 +75,7 @@ class Twin:
     def build(self, weights: List[np.ndarray]) -> None:
         """Make the model with these weights. Raises Refused if it does not have them afterwards, bit by bit."""
         self._optimizer = None
-        self._model = self._file.build([value.copy() for value in weights], self._dropout, self._seed)
+        self._model = self._file.build([value.copy() for value in weights], self._dropout, self._seed_of_dropout)
         for position, (given, held) in enumerate(zip(weights, self.weights())):
             if given.shape != held.shape or given.tobytes() != held.tobytes():
                 raise Refused("example", f"the twin's weight {position + 1} is not the one that build was given")
@@ -109,6 +110,10 @@ class Twin:
     def state(self) -> Tuple[Any, Any]:
         """The model and its optimizer, whatever they are."""
         return self._model, self._optimizer
+
+    def train_on(self, model: Any, optimizer: Any) -> None:
+        """With another model and optimizer, of the same values."""
+        self._model, self._optimizer = model, optimizer
 
     def inside(self, kind: Type[Any]) -> List[Any]:
         """The values of that class that the model is, holds or lists as its own."""

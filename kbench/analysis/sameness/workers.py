@@ -1,0 +1,75 @@
+"""Whether several workers did one worker's work: each sample once an epoch, and a part of it by each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kbench.epochs import Epoch
+from kbench.findings import Finding
+from kbench.reported import WorkerEpoch
+from kbench.values import OK, Measured
+
+_MODULO = 1 << 64  # of what they tell of the samples that they read
+# What a layer computes of a batch's other samples, or draws: each worker has its own part of the batch.
+_OF_A_BATCH = ("BatchNormalization", "Dropout")
+MOST = 0.5  # of the larger of two losses: more is not explained by those layers
+
+
+def differences(measured: Sequence[Measured]) -> list[tuple[Measured, Finding]]:
+    """The cells of several workers in which they did something else, or which do not tell what they did."""
+    several = [one for one in measured if one.cell.workers > 1 and one.outcome.status == OK and one.epochs]
+    return [(one, how) for one in several if (how := _of_cell(one)) is not None]
+
+
+def _of_cell(one: Measured) -> Finding | None:
+    """The first difference."""
+    by_epoch: dict[int, list[WorkerEpoch]] = {}
+    for about in one.facts.workers:
+        by_epoch.setdefault(about.epoch, []).append(about)
+    for epoch in one.epochs:
+        if how := _of_epoch(epoch, by_epoch.get(epoch.epoch, []), one.cell.workers):
+            aspect, own, other = how
+            return Finding(kind="workers", aspect=aspect, own=own, other=other, about={"epoch": epoch.epoch})
+    return None
+
+
+def _of_epoch(epoch: Epoch, told: Sequence[WorkerEpoch], count: int) -> tuple[str, object, object] | None:
+    """(aspect, own, other) of what is wrong with it."""
+    samples = {about.rank: about.samples for about in told}
+    if {*samples} != {*range(count)}:
+        return "untold", len(samples), count
+    idle = [rank for rank, number in samples.items() if not number]
+    if idle:
+        return "idle", idle, count
+    total = sum(samples.values())
+    if total != epoch.samples:
+        return "samples", total, epoch.samples
+    read = [_number(about.read) for about in told]
+    of_all = {_number(about.read_of_all) for about in told}
+    known = [one for one in read if one is not None]
+    if len(known) == count and of_all != {None} and of_all != {sum(known) % _MODULO}:
+        return "read", None, None
+    return None
+
+
+def _number(text: str | None) -> int | None:
+    try:
+        return None if text is None else int(text, 16)
+    except ValueError:
+        return -1
+
+
+def explained(one: Measured, found: Finding) -> Finding:
+    """A difference in how several workers train, explained by layers that compute of a worker's part of a batch."""
+    classes = {layer.class_name for layer in one.facts.layers or ()}
+    layers = [name for name in _OF_A_BATCH if any(name in each for each in classes)]
+    if one.cell.workers == 1 or not layers or found.kind not in ("first step", "last step", "epoch"):
+        return found
+    reason = f"each worker has its own part of a batch for {' and '.join(layers)}"
+    losses = found.own, found.other
+    if found.kind == "epoch" and all(isinstance(loss, float) for loss in losses):
+        low, high = sorted(losses)
+        if high - low > MOST * abs(high):
+            return found.perhaps(reason)
+    return replace(found, explanation=reason)

@@ -1,0 +1,146 @@
+"""Several workers: whether they did one worker's work, and how much faster than one they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fake_runs import cell, measured, replace
+
+from kbench.analysis.sameness import workers
+from kbench.analysis.summaries import summarise
+from kbench.comparison import published, scaling
+from kbench.comparison.published import PublishedFigure
+from kbench.findings import Finding
+from kbench.sentences import sentence
+from kbench.summary import TO_ONE_WORKER, Summary
+from kbench.tables import sweeps
+from kbench.tables.published import records
+from kbench.values import Cell, Measured
+
+
+def swept(count: int, threads: int, **more: Any) -> Cell:
+    varied = {"workers": count, "threads": threads}
+    return cell(**more, axes=varied)
+
+
+def told(count: int, epochs: int = 3, **changes: Any) -> list[dict[str, Any]]:
+    """What workers tell that share the 1,000 samples of each epoch."""
+    each = {"samples": 1000 // count, "batch_size": 64, "read": "5", "read_of_all": f"{5 * count:x}"} | changes
+    return [{"epoch": epoch, "rank": rank, **each} for epoch in range(1, epochs + 1) for rank in range(count)]
+
+
+def of_workers(about: Any, count: int = 2, **facts: Any) -> Measured:
+    return measured(swept(count, 1), 9.0, 1.0, 1.01, facts={"workers": about, **facts})
+
+
+def said(one: Measured) -> list[str]:
+    return [sentence(how) for _, how in workers.differences([one])]
+
+
+@pytest.mark.parametrize(
+    ("about", "why"),
+    [
+        (told(2), []),
+        (told(2, read=None), []),
+        (told(2, read="ffffffffffffffff", read_of_all="fffffffffffffffe"), []),
+        (told(2, read_of_all="b"), ["its workers did not read each sample of epoch 1 once"]),
+        (told(2, read="no number"), ["its workers did not read each sample of epoch 1 once"]),
+        (told(2, samples=499), ["its workers together trained on 998 samples in epoch 1 instead of 1,000"]),
+        ([], ["0 of its 2 workers told what they did in epoch 1"]),
+        (told(2, epochs=2), ["0 of its 2 workers told what they did in epoch 3"]),
+        ([one for one in told(2) if one["rank"] == 0], ["1 of its 2 workers told what they did in epoch 1"]),
+        (
+            [{**one, "samples": 1000 * (one["rank"] == 0)} for one in told(2)],
+            ["one of its 2 workers did all the work of epoch 1"],
+        ),
+        (
+            [{**one, "samples": 500 * (one["rank"] < 2)} for one in told(4)],
+            ["worker 2 and worker 3 did nothing in epoch 1"],
+        ),
+    ],
+)
+def test_each_sample_is_read_once_an_epoch_and_each_worker_has_a_part(
+    about: list[dict[str, Any]], why: list[str]
+) -> None:
+    count = 1 + max((one["rank"] for one in about), default=1)
+    assert said(of_workers(about, max(2, count))) == why
+
+
+def test_a_row_whose_workers_did_something_else_is_not_compared() -> None:
+    alone = measured(swept(1, 2), 9.0, 2.0, 2.01)
+    right, wrong = (summarise([alone, of_workers(about)]) for about in (told(2), told(2, samples=400)))
+    assert [row.speed_up is not None for row in sorted(right, key=lambda row: row.workers)] == [False, True]
+    assert [row.speed_up for row in wrong] == [None, None]
+    assert [row.differs != () for row in sorted(wrong, key=lambda row: row.workers)] == [False, True]
+
+
+def speeds(**more: Any) -> list[Summary]:
+    times = {(1, 1): 4.0, (1, 2): 2.4, (2, 1): 2.2, (2, 2): 2.0}
+    cells = [(swept(*key, **more), seconds) for key, seconds in times.items()]
+    return summarise(
+        [
+            measured(one, 9.0, seconds, seconds * 1.01, seconds * 0.99, facts={"workers": told(one.workers, 4)})
+            for one, seconds in cells
+        ]
+    )
+
+
+def test_the_speed_up_is_against_one_worker_with_as_many_threads_as_each_or_else_with_all() -> None:
+    rows = {(row.workers, row.threads): row for row in speeds()}
+    assert rows[2, 1].speed_up == pytest.approx(4.0 / 2.2, rel=0.02)
+    assert rows[2, 2].speed_up == pytest.approx(2.4 / 2.0, rel=0.02)
+    assert rows[2, 1].efficiency == pytest.approx(4.0 / 2.2 / 2, rel=0.02)
+    assert rows[1, 1].speed_up is rows[1, 2].speed_up is None
+    ratio, interval = rows[2, 1].ratios[TO_ONE_WORKER], rows[2, 1].speed_up_interval
+    assert ratio.interval and interval and interval.low == 1 / ratio.interval.high
+    divided = [row for row in speeds() if (row.workers, row.threads) in ((1, 2), (2, 1))]
+    (lines,) = scaling.within(divided)
+    assert (lines.axis.name, [point.at for point in lines.lines[0].points]) == ("workers", [1, 2])
+    assert lines.ideal[1][1] / lines.ideal[0][1] == lines.ideal[1][0] / lines.ideal[0][0]
+    found = sweeps.speed_ups(speeds())
+    assert [one.partition(": ")[0] for one in found] == [
+        f"2 workers with {each} each" for each in ("1 thread", "2 threads")
+    ]
+
+
+def test_layers_that_compute_of_a_part_of_a_batch_explain_a_difference_unless_it_is_large() -> None:
+    normalized = of_workers(told(2), layers=[["BatchNormalization", {}, []], ["Dense", {}, []]])
+    plain = of_workers(told(2), layers=[["Dense", {}, []]])
+
+    def explained(one: Measured, own: float) -> Finding:
+        return workers.explained(one, Finding(kind="epoch", aspect="loss", own=own, other=1.0, about={"epoch": 2}))
+
+    assert explained(normalized, 1.2).explanation == "each worker has its own part of a batch for BatchNormalization"
+    assert explained(normalized, 9.0).differs and "BatchNormalization" in sentence(explained(normalized, 9.0))
+    assert explained(plain, 1.2).differs
+    assert explained(replace(normalized, cell=swept(1, 1)), 1.2).differs
+
+
+def test_published_figures_stand_beside_rows_with_as_many_workers() -> None:
+    figures = [
+        PublishedFigure(
+            source="s",
+            year=2017,
+            workload="mnist_cnn",
+            framework="F",
+            gpus=gpus,
+            metric="epoch_time",
+            value=9.0,
+            unit="s",
+        )
+        for gpus in (1, 2, 4)
+    ]
+    found = published.beside_figures([row for row in speeds() if row.threads == 1], figures)
+    pairs = {(one.row.workers, one.figure.gpus): one.differs for one in found}
+    assert set(pairs) == {(1, 1), (1, 2), (1, 4), (2, 2)}
+    assert [any("GPUs published" in why for why in how) for how in pairs.values()] == [
+        gpus != workers_ for workers_, gpus in pairs
+    ]
+    assert {one["workers"] for one in records(found)} == {1, 2}
+
+
+def test_the_memory_of_a_worker_is_known_where_each_has_a_process() -> None:
+    each = [{**one, "peak_mib": 500.0 + one["rank"]} for one in told(2)]
+    shared = [{**one, "peak_mib": 900.0} if one["rank"] == 0 else one for one in told(2)]
+    assert [summarise([of_workers(about)])[0].worker_memory_mib for about in (each, shared)] == [501.0, None]

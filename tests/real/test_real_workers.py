@@ -1,0 +1,217 @@
+"""Two workers of each backend's own engine train as one does: the same weights, and each sample read once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from real_runs import Finished, Kbench
+
+from kbench import store
+from kbench.cells import runner
+from kbench.values import OK, Measured
+
+pytestmark = [pytest.mark.timeout(3600), pytest.mark.slow("each backend trains four models, and some compile them")]
+
+# With a plain optimizer, for what is not linear in gradients makes much of how they are rounded.
+EXAMPLE = '''"""A small network without random numbers."""
+
+from keras.layers import Dense
+from keras.models import Sequential
+
+DATA = "mnist"
+INPUT = "flat"
+BATCH_SIZE = 32
+OPTIMIZER = {"class_name": "SGD", "learning_rate": 0.1, "momentum": 0.9}
+LOSS = "sparse_categorical_crossentropy"
+PROFILES = {"full": {"samples": 320, "validation_samples": 64, "epochs": 2}}
+
+
+def build_model(input_shape, num_classes):
+    model = Sequential()
+    model.add(Dense(16, activation="relu", input_shape=input_shape))
+    model.add(Dense(num_classes, activation="softmax"))
+    return model
+'''
+LAYERS = 'LAYERS = [("Dense", (784, 16), (16,)), ("Dense", (16, 10), (10,))]\n'
+TORCH = (
+    LAYERS
+    + """
+import torch
+from torch import nn
+from torch.nn import functional
+
+
+def build(weights, dropout, seed):
+    model = nn.Sequential(nn.Linear(784, 16), nn.ReLU(), nn.Linear(16, 10))
+    with torch.no_grad():
+        for parameter, value in zip(model.parameters(), weights):
+            parameter.copy_(torch.from_numpy(value.T))
+    return model
+
+
+def optimizer(model, learning_rate, momentum):
+    return torch.optim.SGD(model.parameters(), lr=learning_rate, momentum=momentum)
+
+
+def step(model, optimizer, x, y):
+    optimizer.zero_grad()
+    logits = model(torch.from_numpy(x))
+    y = torch.from_numpy(y).long()
+    loss = functional.cross_entropy(logits, y)
+    loss.backward()
+    optimizer.step()
+    return loss.detach(), (logits.argmax(1) == y).float().mean()
+
+
+@torch.no_grad()
+def predict(model, x):
+    return functional.softmax(model(torch.from_numpy(x)), dim=1).numpy()
+
+
+def weights(model):
+    return [parameter.detach().numpy().T for parameter in model.parameters()]
+"""
+)
+JAX = (
+    LAYERS
+    + """
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+def build(weights, dropout, seed):
+    return {"params": [jnp.asarray(value) for value in weights]}
+
+
+def optimizer(model, learning_rate, momentum):
+    return {"velocities": [jnp.zeros_like(value) for value in model["params"]], "settings": (learning_rate, momentum)}
+
+
+def step(model, optimizer, x, y):
+    found = update(model["params"], optimizer["velocities"], x, y, *optimizer["settings"])
+    model["params"], optimizer["velocities"], loss, accuracy = found
+    return loss, accuracy
+
+
+def predict(model, x):
+    return jax.nn.softmax(forward(model["params"], x))
+
+
+def weights(model):
+    return [np.asarray(value) for value in model["params"]]
+
+
+def forward(params, x):
+    w1, b1, w2, b2 = params
+    return jax.nn.relu(x @ w1 + b1) @ w2 + b2
+
+
+def loss_of(params, x, y):
+    logits = forward(params, x)
+    loss = -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(logits), y[:, None], axis=1))
+    return loss, jnp.mean(jnp.argmax(logits, axis=1) == y)
+
+
+@jax.jit
+def update(params, velocities, x, y, learning_rate, momentum):
+    (loss, accuracy), gradients = jax.value_and_grad(loss_of, has_aux=True)(params, x, y)
+    velocities = [momentum * v - learning_rate * g for v, g in zip(velocities, gradients)]
+    return [p + v for p, v in zip(params, velocities)], velocities, loss, accuracy
+"""
+)
+ENGINES = [
+    "keras3/jax", "keras3/torch", "keras3/tensorflow", "keras2/tensorflow2", "keras2/mxnet", "native/torch",
+    "native/jax",
+]  # fmt: skip
+MODULUS = 1 << 64
+
+
+@pytest.mark.parametrize("backend", ENGINES)
+def test_two_workers_train_as_one_and_read_each_sample_once(
+    kbench: Kbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str
+) -> None:
+    example = tmp_path / "small.py"
+    example.write_text(EXAMPLE, "utf-8")
+    for name, text in (("torch", TORCH), ("jax", JAX)):
+        (tmp_path / "native" / name).mkdir(parents=True)
+        (tmp_path / "native" / name / "small.py").write_text(text, "utf-8")
+    made = runner.specs.spec
+
+    def spec(task: Any, *args: Any, **given: Any) -> dict[str, Any]:
+        found = made(task, *args, **given)
+        return {**found, "trained": str(tmp_path / f"{task.samples}-{task.workers}.npz")}
+
+    monkeypatch.setattr(runner.specs, "spec", spec)
+    sizes = ("--samples", "32,160", "--workers", "1,2", "--threads", "1", "--repeats", "1")
+    run = kbench.measure_apart(backend, str(example), *sizes)
+    cells = {(one.cell.samples, one.cell.workers): one for one in run.results().measured}
+    assert [one.outcome.status for one in cells.values()] == [OK] * 4, [one.outcome for one in cells.values()]
+    weights = {path.stem: _weights(path) for path in tmp_path.glob("*.npz")}
+    for samples, most in ((32, 1e-6), (160, 1e-5)):  # after two steps, and after ten
+        pairs = zip(weights[f"{samples}-1"], weights[f"{samples}-2"], strict=True)
+        assert max(np.abs(a - b).max() for a, b in pairs) < most
+        one, two = (_events(run, cells[samples, count], "epoch") for count in (1, 2))
+        for name in ("loss", "val_loss"):  # the first of the latter is that after one step
+            np.testing.assert_allclose([e[name] for e in two], [e[name] for e in one], 1e-5)
+        assert [e["samples"] for e in two] == [samples, samples]
+        for epoch in (1, 2):
+            told = [e for e in _events(run, cells[samples, 2], "worker") if e["epoch"] == epoch]
+            assert sorted((e["rank"], e["samples"], e["batch_size"]) for e in told) == [
+                (0, samples // 2, 16),
+                (1, samples // 2, 16),
+            ]
+            assert sum(int(e["read"], 16) for e in told) % MODULUS == int(told[0]["read_of_all"], 16)
+            assert len({e["read"] for e in told}) == 2
+    changed = [np.abs(a - b).max() for a, b in zip(weights["32-1"], weights["160-1"], strict=True)]
+    assert min(changed) > 1e-3  # they do learn
+
+
+# What stands for a mask of dropout: the state of the generator that it is drawn from.
+SEEDS = """
+from keras.callbacks import Callback
+from keras.layers import Dropout
+
+
+class Tells(Callback):
+    def on_train_end(self, logs=None):
+        print("seeds", [int(one) for one in self.model.layers[1].seed_generator.state])
+
+
+def callbacks():
+    return [Tells()]
+"""
+
+
+def test_each_process_draws_its_own_dropout(kbench: Kbench, tmp_path: Path) -> None:
+    example = tmp_path / "drops.py"
+    second = "    model.add(Dense(num_classes"
+    example.write_text(EXAMPLE.replace(second, "    model.add(Dropout(0.5))\n" + second) + SEEDS, "utf-8")
+    run = kbench.measure_apart(
+        "keras3/torch", str(example), "--samples", "64", "--workers", "2", "--threads", "1", "--repeats", "1"
+    )
+    (measured,) = run.results().measured
+    assert measured.outcome.status == OK, measured.outcome
+    logs = [store.cell_folder(run.folder, measured.cell, worker).log.read_text("utf-8") for worker in range(2)]
+    told = [[line for line in log.splitlines() if line.startswith("seeds")] for log in logs]
+    assert [len(lines) for lines in told] == [1, 1]
+    assert told[0] != told[1]
+
+
+def _weights(path: Path) -> list[np.ndarray]:
+    with np.load(path) as file:
+        return [file[name] for name in file.files]
+
+
+def _events(run: Finished, measured: Measured, kind: str) -> list[dict[str, Any]]:
+    """Of all processes of the cell; but of epochs those of the first."""
+    found = []
+    for worker in range(measured.cell.workers if kind == "worker" else 1):
+        path = store.cell_folder(run.folder, measured.cell, worker).events
+        lines = path.read_text("utf-8").splitlines() if path.exists() else []
+        found.extend(json.loads(line) for line in lines)
+    return [one for one in found if one["event"] == kind]
