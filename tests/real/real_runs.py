@@ -156,9 +156,14 @@ class Kbench:
         return self._run("coverage", "--backends", backends, "--only", only, "--fail-on", "differs")
 
     def _with_compiled(
-        self, environment: Environment, threads: int, example: str = "{example}", compiled: str = ""
+        self,
+        environment: Environment,
+        threads: int,
+        example: str = "{example}",
+        compiled: str = "",
+        workers: int = 1,
     ) -> dict[str, str]:
-        return self._variables(environment, threads, example, str(self.compiled or compiled))
+        return self._variables(environment, threads, example, str(self.compiled or compiled), workers)
 
     def _run(self, *argv: str, behind: tuple[str, ...] = ()) -> Finished:
         status = main.main([*argv, "--device", "cpu", *own_threads(), "--results", str(self._results), *behind])

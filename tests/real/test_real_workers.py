@@ -27,7 +27,7 @@ INPUT = "flat"
 BATCH_SIZE = 32
 OPTIMIZER = {"class_name": "SGD", "learning_rate": 0.1, "momentum": 0.9}
 LOSS = "sparse_categorical_crossentropy"
-PROFILES = {"smoke": {"samples": 32, "validation_samples": 64, "epochs": 2}}
+PROFILES = {"full": {"samples": 320, "validation_samples": 64, "epochs": 2}}
 
 
 def build_model(input_shape, num_classes):
@@ -191,7 +191,9 @@ def test_each_process_draws_its_own_dropout(kbench: Kbench, tmp_path: Path) -> N
     example = tmp_path / "drops.py"
     second = "    model.add(Dense(num_classes"
     example.write_text(EXAMPLE.replace(second, "    model.add(Dropout(0.5))\n" + second) + SEEDS, "utf-8")
-    run = kbench.measure_apart("keras3/torch", str(example), "--workers", "2", "--threads", "1", "--repeats", "1")
+    run = kbench.measure_apart(
+        "keras3/torch", str(example), "--samples", "64", "--workers", "2", "--threads", "1", "--repeats", "1"
+    )
     (measured,) = run.results().measured
     assert measured.outcome.status == OK, measured.outcome
     logs = [store.cell_folder(run.folder, measured.cell, worker).log.read_text("utf-8") for worker in range(2)]
