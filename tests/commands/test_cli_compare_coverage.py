@@ -22,7 +22,7 @@ def tried(
         more = f'FAKE_KERAS_SQUARES_ARE_OFF_BY = "{off}"\n'
         more += f'FAKE_KERAS_HINGE = "{hinge}"\n' if backend == SECOND else ""
         bench.backend(backend.replace("fake", "keras9/fake"), more=f"[variables]\n{more}")
-    said = bench("coverage", "--backends", backends, "--only", only, "--device", "cpu", "--name", name)
+    said = bench("coverage", "--backends", backends, "--only", only, "--quick", "--device", "cpu", "--name", name)
     assert said.status == 0, said
 
 
