@@ -101,6 +101,7 @@ def probe(folder: Path, name: str, jobs: Mapping[str, Job], layout: str = "") ->
     written = [
         {
             **tasks[example].record,
+            axes.WORKERS: {},
             "example": str(job.file),
             "data": job.data,
             "events": str(folder / f"{example}.jsonl"),
