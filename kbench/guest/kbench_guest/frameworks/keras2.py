@@ -43,17 +43,18 @@ class Keras2(keras_models.KerasModels):
         return config.pop("lr", None), config.get("decay", 0.0)
 
     def order_updates(self, made: Any) -> None:
-        """Make an optimizer compute all gradients before any weight changes, and count the step last.
+        """Make an optimizer compute the loss and all gradients before any weight changes, and count the step last.
 
-        TensorFlow 1 does not order these by itself: a gradient may be computed with a kernel of the next step, and
-        Adam may begin with step 2. TensorFlow's own optimizers order them (gate_gradients of tf.train.Optimizer).
+        TensorFlow 1 does not order these by itself: a gradient or a regularizer's loss may be computed with a kernel
+        of the next step, and Adam may begin with step 2. TensorFlow's own optimizers order gradients (gate_gradients
+        of tf.train.Optimizer).
         """
         import tensorflow
 
         gradients, updates = made.get_gradients, made.get_updates
 
         def get_gradients(loss: Any, params: Any) -> Any:
-            return tensorflow.tuple(gradients(loss, params))
+            return tensorflow.tuple([*gradients(loss, params), loss])[:-1]
 
         def get_updates(loss: Any, params: Any) -> Any:
             _, *others = updates(loss=loss, params=params)  # the first one counts the step
