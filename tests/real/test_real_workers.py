@@ -14,7 +14,7 @@ from kbench import store
 from kbench.cells import runner
 from kbench.values import OK, Measured
 
-pytestmark = [pytest.mark.timeout(3600), pytest.mark.slow("each backend trains four models, and some compile them")]
+pytestmark = [pytest.mark.timeout(3600), pytest.mark.slow("each backend trains twice")]
 
 # With a plain optimizer, for what is not linear in gradients makes much of how they are rounded.
 EXAMPLE = '''"""A small network without random numbers."""
@@ -124,14 +124,12 @@ def update(params, velocities, x, y, learning_rate, momentum):
     return [p + v for p, v in zip(params, velocities)], velocities, loss, accuracy
 """
 )
-ENGINES = [
-    "keras3/jax", "keras3/torch", "keras3/tensorflow", "keras2/tensorflow2", "keras2/mxnet", "native/torch",
-    "native/jax",
-]  # fmt: skip
+ENGINES = ["keras3/jax", "keras3/torch", "keras2/mxnet"]  # of each kind one
+FURTHER = ["keras3/tensorflow", "keras2/tensorflow2", "native/torch", "native/jax"]
 MODULUS = 1 << 64
 
 
-@pytest.mark.parametrize("backend", ENGINES)
+@pytest.mark.parametrize("backend", [*ENGINES, *(pytest.param(one, marks=pytest.mark.thorough) for one in FURTHER)])
 def test_two_workers_train_as_one_and_read_each_sample_once(
     kbench: Kbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str
 ) -> None:
@@ -143,32 +141,25 @@ def test_two_workers_train_as_one_and_read_each_sample_once(
     made = runner.specs.spec
 
     def spec(task: Any, *args: Any, **given: Any) -> dict[str, Any]:
-        found = made(task, *args, **given)
-        return {**found, "trained": str(tmp_path / f"{task.samples}-{task.workers}.npz")}
+        return {**made(task, *args, **given), "trained": str(tmp_path / f"{task.workers}.npz")}
 
     monkeypatch.setattr(runner.specs, "spec", spec)
-    sizes = ("--samples", "32,160", "--workers", "1,2", "--threads", "1", "--repeats", "1")
+    sizes = ("--samples", "160", "--workers", "1,2", "--threads", "1", "--repeats", "1")
     run = kbench.measure_apart(backend, str(example), *sizes)
-    cells = {(one.cell.samples, one.cell.workers): one for one in run.results().measured}
-    assert [one.outcome.status for one in cells.values()] == [OK] * 4, [one.outcome for one in cells.values()]
-    weights = {path.stem: _weights(path) for path in tmp_path.glob("*.npz")}
-    for samples, most in ((32, 1e-6), (160, 1e-5)):  # after two steps, and after ten
-        pairs = zip(weights[f"{samples}-1"], weights[f"{samples}-2"], strict=True)
-        assert max(np.abs(a - b).max() for a, b in pairs) < most
-        one, two = (_events(run, cells[samples, count], "epoch") for count in (1, 2))
-        for name in ("loss", "val_loss"):  # the first of the latter is that after one step
-            np.testing.assert_allclose([e[name] for e in two], [e[name] for e in one], 1e-5)
-        assert [e["samples"] for e in two] == [samples, samples]
-        for epoch in (1, 2):
-            told = [e for e in _events(run, cells[samples, 2], "worker") if e["epoch"] == epoch]
-            assert sorted((e["rank"], e["samples"], e["batch_size"]) for e in told) == [
-                (0, samples // 2, 16),
-                (1, samples // 2, 16),
-            ]
-            assert sum(int(e["read"], 16) for e in told) % MODULUS == int(told[0]["read_of_all"], 16)
-            assert len({e["read"] for e in told}) == 2
-    changed = [np.abs(a - b).max() for a, b in zip(weights["32-1"], weights["160-1"], strict=True)]
-    assert min(changed) > 1e-3  # they do learn
+    cells = {one.cell.workers: one for one in run.results().measured}
+    assert [one.outcome.status for one in cells.values()] == [OK] * 2, [one.outcome for one in cells.values()]
+    weights = [_weights(tmp_path / f"{count}.npz") for count in (1, 2)]  # after ten steps
+    assert max(np.abs(a - b).max() for a, b in zip(*weights, strict=True)) < 1e-5
+    one, two = (_events(run, cells[count], "epoch") for count in (1, 2))
+    for name in ("loss", "val_loss"):
+        np.testing.assert_allclose([e[name] for e in two], [e[name] for e in one], 1e-5)
+    assert two[1]["loss"] < two[0]["loss"]
+    assert [e["samples"] for e in two] == [160, 160]
+    for epoch in (1, 2):
+        told = [e for e in _events(run, cells[2], "worker") if e["epoch"] == epoch]
+        assert sorted((e["rank"], e["samples"], e["batch_size"]) for e in told) == [(0, 80, 16), (1, 80, 16)]
+        assert sum(int(e["read"], 16) for e in told) % MODULUS == int(told[0]["read_of_all"], 16)
+        assert len({e["read"] for e in told}) == 2
 
 
 # What stands for a mask of dropout: the state of the generator that it is drawn from.
