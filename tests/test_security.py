@@ -267,7 +267,9 @@ def test_no_code_opens_a_port() -> None:
                 found = {name for name in names if name.startswith(servers)}
                 assert found <= ({"asyncio"} if path.name == "make_python.py" else set()), path  # of a client
             if isinstance(node, ast.Attribute):
-                assert node.attr not in ("listen", "bind", "mktemp", "Listener", "Manager"), path
+                # Workers of one training find each other at ports of 127.0.0.1.
+                free = {"bind", "listen"} if path.name == "workers.py" else set()
+                assert node.attr not in {"listen", "bind", "mktemp", "Listener", "Manager"} - free, path
 
 
 def test_nothing_is_left_in_the_folder_for_temporary_files(bench: Bench, tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def launch(
                 for file in written:
                     guest_files.trim(file)
                 before = seconds()
-                yield together.running[0] if together.running else process
+                yield next(iter(together.running), process)
                 if (waited := seconds() - before) > AWAY_SECONDS:
                     away += waited
         except BaseException:

@@ -291,7 +291,9 @@ def measure(
             )
         except OSError as error:
             return Outcome(FAILED, f"its Python cannot be started: {error.strerror or error}")
-        watch()  # what it told last
+        known = progress.done
+        if progress.sample() != known:  # what it told last
+            listener.epoch(task, progress.done)
         try:
             reports = [store.read_events(one.events) for one in of_each]
         except OSError as error:
@@ -338,7 +340,7 @@ class EpochReader:
         self._path = path
         self._position = 0
         self._done: dict[str, int] = {}  # epochs or calls of each line
-        self._progress = EpochProgress()
+        self.done = EpochProgress()  # when it was last asked
 
     def sample(self) -> EpochProgress:
         """The epochs that are done."""
@@ -347,20 +349,20 @@ class EpochReader:
                 file.seek(self._position)
                 added = file.read(LONGEST_LINE if self._position < MOST_BYTES else 0)
         except OSError:
-            return self._progress
+            return self.done
         # A line may be half written, or have no end.
         whole = added[: added.rfind(b"\n") + 1] if len(added) < LONGEST_LINE or b"\n" in added else added
         self._position += len(whole)
         self.ended = self.ended or b'"event": "end"' in whole
         if cases := whole.count(b'"event": "case"'):  # of a coverage run
-            self._progress = EpochProgress(self._progress.epochs + cases)
+            self.done = EpochProgress(self.done.epochs + cases)
         lines = [line for line in whole.splitlines() if b'"event": "epoch"' in line]
         if lines:
-            self._progress = EpochProgress(self._progress.epochs + len(lines))
+            self.done = EpochProgress(self.done.epochs + len(lines))
             for line in lines:
                 for last in store.parse_events(line).epochs:
                     site = last.site or ""
                     done = self._done[site] = self._done.get(site, 0) + (last.calls or 1)
                     accuracy = last.accuracy if last.val_accuracy is None else last.val_accuracy
-                    self._progress = EpochProgress(done, last.seconds, last.loss, accuracy, site)
-        return self._progress
+                    self.done = EpochProgress(done, last.seconds, last.loss, accuracy, site)
+        return self.done

@@ -136,7 +136,7 @@ def spec(
         "trained": portable(run_paths.trained / f"{task.row_id}.npz")
         if run_paths.trained and task.task == "train"
         else "",
-        "saved": portable(run_paths.run / SAVED) if task.probes else "",
+        **({"saved": portable(run_paths.run / SAVED)} if task.probes else {}),
         "published_weights": portable(weights) if weights and task.published_weights else "",
         "twin": portable(run_paths.twins[task.example, task.backend]) if task.kind == NATIVE else "",
         "events": portable(store.cell_folder(run_paths.run, task, worker).events),

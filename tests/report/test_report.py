@@ -283,7 +283,7 @@ def test_generations_of_keras_and_native_backends_have_lines_of_their_own() -> N
 def test_the_policy_allows_the_pages_own_scripts_and_nothing_else() -> None:
     page = page_of([measured(cell(), 1.0, 1.0, val_loss=1.0)])
     scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
-    assert len(scripts) == 5
+    assert len(scripts) == 6
     hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
     policy = re.search(r'Content-Security-Policy" content="(.*?)"', page)
     assert policy
