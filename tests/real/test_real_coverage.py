@@ -232,8 +232,8 @@ def test_a_wrong_sign_a_forgotten_setting_and_a_wrong_gradient_are_found_and_not
     names = {"layers.Dense", "layers.UnitNormalization", "activations.softsign"}
     assert {name for (_, name), one in found.items() if "differs" in one} == names, run.output
     assert len(found) == 6, found
-    right = {state for (_, name), one in found.items() if name not in names for state in one}
-    assert right <= {"same", "works"}, run.output  # NumPy trains nothing that an optimizer could be compared with
+    others = {state for (_, name), one in found.items() if name not in names for state in one}
+    assert others <= {"same", "works"}, run.output  # NumPy trains nothing that an optimizer could be compared with
     said = " ".join(run.output.split())
     assert "layers.Dense(units=3) differs from keras3/numpy" in said
     assert "layers.UnitNormalization(axis=1) differs: saved in a .keras file and loaded it differs by" in said
