@@ -10,6 +10,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from kbench.comparison import published as published_figures
 from kbench.coverage.program import of_case
 from kbench.coverage.values import BAD, STATES, UNTRIED, NameResult
 from kbench.report import templates
@@ -32,6 +33,7 @@ class About:
 
 def page(about: About, rows: Sequence[NameResult], keras_backends: Mapping[str, str]) -> str:
     """The page of a run."""
+    published = [one for one in published_figures.read_or_empty() if not one.of_network]
     of_backends = tables.by_backend(rows)
     found: dict[str, dict[str, NameResult]] = {}
     for row in rows:
@@ -46,7 +48,8 @@ def page(about: About, rows: Sequence[NameResult], keras_backends: Mapping[str, 
         docs=about.docs,
         css=Markup(css),
         answers=[_answer(backend, own) for backend, own in of_backends.items()],
-        kinds=tables.by_kind(rows),
+        kinds=tables.by_kind(rows, published),
+        counted_by="; ".join(dict.fromkeys(one.source for one in published)),
         backends=list(of_backends),
         bad=any(row.state in BAD for row in rows),
         states=[state for state in STATES if any(row.state == state for row in rows)],

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kbench.comparison.published import PublishedFigure
 from kbench.coverage.program import in_words, of_case
 from kbench.coverage.values import (
     ABSENT,
@@ -62,17 +63,25 @@ def _counts(rows: Sequence[NameResult]) -> tuple[int, int]:
     return sum(row.state in GOOD for row in rows), sum(row.state not in (UNTRIED, NOT_RUN) for row in rows)
 
 
-def by_kind(rows: Sequence[NameResult]) -> Table:
-    """How many layers, losses, optimizers, ... work on each backend, of those that were tried."""
+def by_kind(rows: Sequence[NameResult], published: Sequence[PublishedFigure] = ()) -> Table:
+    """How many layers, losses, ... work on each backend, of those tried; and published counts of frameworks' own."""
+    offered = {(one.framework, one.year, one.metric): one.value for one in published if not one.of_network}
+    frameworks = dict.fromkeys((framework, year) for framework, year, _ in offered)
     of_backends = by_backend(rows)
     counted = [
         (kind, [_counts([row for row in own if kind_of(row.name) == kind]) for own in of_backends.values()])
         for kind in dict.fromkeys(kind_of(row.name) for row in rows)
     ]
     found = tuple(
-        (kind, *(f"{good} of {tried}" if tried else MISSING for good, tried in each)) for kind, each in counted
+        (
+            kind,
+            *(f"{good} of {tried}" if tried else MISSING for good, tried in each),
+            *(f"{offered[*one, kind]:.0f}" if (*one, kind) in offered else MISSING for one in frameworks),
+        )
+        for kind, each in counted
     )
-    return Table("", ("kind", *of_backends), found, frozenset({"kind"}))
+    columns = ("kind", *of_backends, *(f"{framework} in {year}" for framework, year in frameworks))
+    return Table("", columns, found, frozenset({"kind"}))
 
 
 def kind_of(name: str) -> str:

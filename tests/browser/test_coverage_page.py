@@ -53,7 +53,9 @@ def test_the_answer_comes_first_then_what_is_wrong(opened: Opener, tmp_path: Pat
     assert len(names(page)) == 4, "crashes, hangs, differs, raises"
     expect(page.locator("#shown")).to_have_text("4 of 10 names")
     page.locator(".kinds summary").click()
-    assert page.locator(".kinds tbody").inner_text().split("\t") == ["layers", "10 of 10", "10 of 10", "3 of 8"]
+    here, of_2018 = ["layers", "10 of 10", "10 of 10", "3 of 8"], ["64", "28", "20", "25", "90"]
+    assert page.locator(".kinds tbody").inner_text().split("\t") == [*here, *of_2018]
+    assert page.locator(".kinds thead").inner_text().split("\t")[4:6] == ["Caffe2 in 2018", "Chainer in 2018"]
 
 
 def test_names_are_found_by_name_by_state_and_by_backend(opened: Opener, tmp_path: Path) -> None:
