@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -89,7 +89,7 @@ def launch(
         on_device = None if gpu is None else stack.enter_context(contextlib.closing(DeviceMemory(gpu)))
         start = time.monotonic()
         kills, available = host.oom_kills(), host.available_mib()
-        together = Together()
+        together = Together(folder, mark)
         why, over_memory, frozen = "", False, frozenset[int]()
         told_end: float | None = None
         away = 0.0
@@ -99,13 +99,11 @@ def launch(
             return time.monotonic() - start - away - (turn.held_seconds if turn else 0.0)
 
         try:
-            first = Beside(command, {**variables, orphans.MARK: mark}, log)
-            process = together.start(first, folder, turn, streams)
+            process = together.start(Beside(command, variables, log), turn, streams)
             for one in beside:
-                together.start(replace(one, variables={**one.variables, orphans.MARK: mark}), folder)
-            memory = MemoryWatch(
-                together.pids, MEMORY_SECONDS if memory_limit_mib is None else POLL_SECONDS, on_device
-            )
+                together.start(one)
+            how_often = MEMORY_SECONDS if memory_limit_mib is None else POLL_SECONDS
+            memory = MemoryWatch(together.pids, how_often, on_device)
             if turn:
                 turn.started(together.pids)
             while process.poll() is None or (process.returncode == 0 and together.running):

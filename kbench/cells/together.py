@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
@@ -41,19 +41,24 @@ LOGGED = Streams()  # no input, and all output in the log
 
 
 class Together:
-    """The processes of a cell, by their numbers: that of the first is 0, and it alone takes turns."""
+    """The processes of a cell, by their numbers: that of the first is 0, and it alone takes turns.
 
-    def __init__(self) -> None:
+    They run in `folder` and have `mark` in their environment.
+    """
+
+    def __init__(self, folder: Path, mark: str) -> None:
+        self._folder, self._mark = folder, mark
         self._processes: list[subprocess.Popen[bytes]] = []
         self._described: list[Beside] = []
         self._are_ended = False  # by `end` or `kill`
         self._times: dict[int, float] = {}
 
     def start(
-        self, one: Beside, folder: Path, turn: ProcessTurn | None = None, streams: Streams = LOGGED
+        self, one: Beside, turn: ProcessTurn | None = None, streams: Streams = LOGGED
     ) -> subprocess.Popen[bytes]:
         """Start one more. Raises OSError if it cannot be."""
-        process = _started(one, folder, turn, streams)
+        marked = {**one.variables, orphans.MARK: self._mark}
+        process = _started(replace(one, variables=marked), self._folder, turn, streams)
         self._processes.append(process)
         self._described.append(one)
         threading.Thread(target=self._note_end, args=(len(self._processes) - 1, process.pid), daemon=True).start()

@@ -5,30 +5,25 @@ same, and that no process stays behind.
 from __future__ import annotations
 
 import re
-import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_runs import PROVENANCE, cell, plan
-from fake_runs import task as as_task
+from fake_runs import cell
+from staged_runs import staged, staged_task
 
 from kbench import store
-from kbench.arrays import Data
 from kbench.causes.explained import Explained
 from kbench.cells import launcher, orphans, runner
 from kbench.cells.runner import EpochProgress, Listener
-from kbench.cells.spec import RunPaths
-from kbench.machine import devices
 from kbench.outputs import one_run
 from kbench.planning.tasks import CellTask
 from kbench.store import guest_files
-from kbench.values import Environment, Measured
+from kbench.values import Measured
 
 GUEST = Path(__file__).with_name("stub_guest.py")
-DATA = Data("mnist", "real", Path("/data"), ("x.npy",), ("y.npy",), (), (), 10, 255.0, ((28, 28, 1),), "ab")
 FOREVER = "__import__('signal').pause()"
 KILL = "import signal; os.kill(os.getpid(), signal.%s)"
 DAEMON = """
@@ -241,33 +236,20 @@ def run(tmp_path: Path, fault: Fault, clock: Clock | None = None) -> tuple[Path,
     What a fault with a time limit does is waited for, and then the time is over: nothing depends on how fast the
     machine is.
     """
-    cells = [cell(name, "keras9/tiny") for name in ("faulty", "after")]
-    for one, code in zip(cells, (fault.does, ""), strict=True):
-        (tmp_path / f"{one.example}.py").write_text(code)
-    folder = store.create(tmp_path / "results", plan(cells), PROVENANCE)
-    here = RunPaths(
-        run=folder,
-        devices={"cpu": devices.CPU},
-        examples={one.example: tmp_path / f"{one.example}.py" for one in cells},
-        data={(one.example, one.image_data_format): DATA for one in cells},
-        published_weights={},
-        environments={("keras9/tiny", ""): Environment("keras9/tiny", "cpu", Path(sys.executable), None, {}, "")},
-        passed={},
-        guest=GUEST,
-    )
+    wanted = zip(("faulty", "after"), (fault.settings, {}), strict=True)
+    tasks = [staged_task(cell(name, "keras9/tiny"), **settings) for name, settings in wanted]
+    here = staged(tmp_path, GUEST, tasks, {"faulty": fault.does, "after": ""})
 
     def look(task: CellTask, done: EpochProgress) -> None:
-        events = store.cell_folder(folder, task).events
+        events = store.cell_folder(here.run, task).events
         if clock and task.example == "faulty" and events.exists() and b'"ready"' in events.read_bytes():
             clock.ahead = fault.settings["timeout"]
 
-    of_all = {"task": "train", "input": "image", "example_sha256": "", "parameters": None, "keras_backend": "tiny"}
     listener = Listener(lambda task: None, look, lambda task, outcome: None)
-    for one, special in zip(cells, (fault.settings, {}), strict=True):
-        task = as_task(one, **{"timeout": 300.0, **of_all, **special})
+    for task in tasks:
         runner.run([task], {}, here, launcher.launch, listener)
-    faulty, after = store.read(folder).measured
-    return folder, faulty, after
+    faulty, after = store.read(here.run).measured
+    return here.run, faulty, after
 
 
 @pytest.mark.usefixtures("quick")

@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-from fake_runs import PROVENANCE, cell, plan
-from fake_runs import task as as_task
+from fake_runs import cell
+from staged_runs import run_all, staged, staged_task
 
 from kbench import paths, store
-from kbench.arrays import Data
-from kbench.cells import launcher, orphans, runner, turns
+from kbench.cells import launcher, orphans, turns
 from kbench.cells.runner import EpochProgress, Listener
-from kbench.cells.spec import RunPaths
-from kbench.machine import devices, host
+from kbench.machine import host
 from kbench.planning.tasks import CellTask
-from kbench.values import Environment, Outcome
+from kbench.values import Outcome
 
 GUEST = Path(__file__).with_name("stub_guest.py")
-DATA = Data("mnist", "real", Path("/data"), ("x.npy",), ("y.npy",), (), (), 10, 255.0, ((28, 28, 1),), "ab")
-OF_ALL = {"task": "train", "input": "image", "example_sha256": "", "parameters": None, "keras_backend": "tiny"}
 TURNS = f"""
 sys.path.insert(0, {str(paths.GUEST)!r})
 from kbench_guest.turns import TurnClient
@@ -62,34 +55,16 @@ class Stage:
 
     def run(self, does: Mapping[str, str], watched: bool = False, **settings: Any) -> dict[str, Outcome]:
         """Backend -> what came of its cell. `does` stands in for taking turns. `watched`: as the program does it."""
-        example = self.folder / "a.py"
         code = {f"keras9/{name}": does.get(name, TURNS) for name in BACKENDS}
-        example.write_text(f"exec({code!r}[spec['backend']])")
-        tasks = [as_task(cell("a", name), **{"timeout": 300.0, **OF_ALL, **settings}) for name in code]
-        run = store.create(self.folder / "results", plan([task.cell for task in tasks]), PROVENANCE)
-        here = RunPaths(
-            run=run,
-            devices={"cpu": devices.CPU},
-            examples={"a": example},
-            data={("a", tasks[0].image_data_format): DATA},
-            published_weights={},
-            environments={(name, ""): Environment(name, "cpu", Path(sys.executable), None, {}, "") for name in code},
-            passed={},
-            guest=GUEST,
-        )
-        self.here = here
+        tasks = [staged_task(cell("a", name), **settings) for name in code]
+        self.here = staged(self.folder, GUEST, tasks, {"a": f"exec({code!r}[spec['backend']])"})
 
         def look(task: CellTask, done: EpochProgress) -> None:
             self.steps = done.epochs > 0
             self.look(task)
 
         listener = Listener(lambda task: None, look, lambda task, outcome: None, self.lines.append)
-        try:
-            mark = orphans.mark(run)
-            with orphans.ended_with_this_process(mark) if watched else contextlib.nullcontext():
-                runner.run(tasks, {}, here, partial(launcher.launch, mark=mark), listener, interleave=True)
-        finally:
-            assert orphans.find(f"{run.resolve()}|") == []
+        run_all(tasks, self.here, listener, watched, interleave=True)
         return self.outcomes()
 
     def outcomes(self) -> dict[str, Outcome]:

@@ -6,29 +6,22 @@ import contextlib
 import os
 import signal
 import socket
-import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-from fake_runs import PROVENANCE, cell, plan
-from fake_runs import task as as_task
+from fake_runs import cell
+from staged_runs import run_all, staged, staged_task
 
 from kbench import store
-from kbench.arrays import Data
-from kbench.cells import launcher, orphans, runner, workers
+from kbench.cells import launcher, orphans, workers
 from kbench.cells.runner import EpochProgress, Listener
-from kbench.cells.spec import RunPaths
-from kbench.machine import devices
 from kbench.planning.tasks import CellTask
-from kbench.values import Environment, Measured
+from kbench.values import Measured
 
 GUEST = Path(__file__).with_name("workers_guest.py")
-DATA = Data("mnist", "real", Path("/data"), ("x.npy",), ("y.npy",), (), (), 10, 255.0, ((28, 28, 1),), "ab")
-OF_ALL = {"task": "train", "input": "image", "example_sha256": "", "parameters": None, "keras_backend": "tiny"}
 
 
 @pytest.fixture(autouse=True)
@@ -55,32 +48,15 @@ class Stage:
         **settings: Any,
     ) -> dict[str, Measured]:
         """Backend -> what was measured. Beside those that are given there is one that does nothing special."""
-        example = self.folder / "a.py"
-        example.write_text(f"if spec['backend'] != 'keras9/other':\n    exec({does!r})\n")
         names = [f"keras9/{one}" for one in (*(backends or ("one",)), "other")]
-        asked = {"workers": 2, "engine": "processes", "timeout": 300.0, **OF_ALL, **settings}
-        tasks = [as_task(cell("a", name, epochs=epochs), **asked) for name in names]
-        run = store.create(self.folder / "results", plan([task.cell for task in tasks]), PROVENANCE)
-        here = RunPaths(
-            run=run,
-            devices={"cpu": devices.CPU},
-            examples={"a": example},
-            data={("a", tasks[0].image_data_format): DATA},
-            published_weights={},
-            environments={(name, ""): Environment(name, "cpu", Path(sys.executable), None, {}, "") for name in names},
-            passed={},
-            guest=GUEST,
-        )
-        self.marked = f"{run.resolve()}|"
-        listener = Listener(lambda task: None, self.look, lambda task, outcome: None)
-        try:
-            mark = orphans.mark(run)
-            with orphans.ended_with_this_process(mark) if watched else contextlib.nullcontext():
-                runner.run(tasks, {}, here, partial(launcher.launch, mark=mark), listener, interleave=in_turns)
-        finally:
-            assert orphans.find(self.marked) == []
-        self.folders = {task.backend: store.cell_folder(run, task).path for task in tasks}
-        return {one.cell.backend.partition("/")[2]: one for one in store.read(run).measured}
+        asked = {"workers": 2, "engine": "processes", **settings}
+        tasks = [staged_task(cell("a", name, epochs=epochs), **asked) for name in names]
+        code = f"if spec['backend'] != 'keras9/other':\n    exec({does!r})\n"
+        here = staged(self.folder, GUEST, tasks, {"a": code})
+        self.marked = f"{here.run.resolve()}|"
+        run_all(tasks, here, Listener(lambda task: None, self.look, lambda task, outcome: None), watched, in_turns)
+        self.folders = {task.backend: store.cell_folder(here.run, task).path for task in tasks}
+        return {one.cell.backend.partition("/")[2]: one for one in store.read(here.run).measured}
 
     def fate(self, does: str, **settings: Any) -> tuple[str, str]:
         """Status and reason of the cell; the other one is ok whatever that does."""
