@@ -188,18 +188,18 @@ def test_a_kill_is_for_want_of_memory_if_the_kernel_says_so_or_it_held_nearly_al
 ) -> None:
     kill = "import os; x = bytearray(64 << 20); open('held', 'w')\n"
     kill += "while not os.path.exists('go'): pass\nos.kill(os.getpid(), 9)"
-    looks = iter(range(10**6))
-
-    def watch() -> None:
-        if (tmp_path / "held").exists() and next(looks) > 2:
-            (tmp_path / "go").touch()
-
     def short(kills: list[int], available: float) -> bool:
         monkeypatch.setattr(launcher.host, "oom_kills", lambda: kills.pop(0))
         monkeypatch.setattr(launcher.host, "available_mib", lambda: available)
         monkeypatch.setattr(launcher, "MEMORY_SECONDS", 0.0)
         for name in ("held", "go"):
             (tmp_path / name).unlink(missing_ok=True)
+        looks = itertools.count()
+
+        def watch() -> None:
+            if (tmp_path / "held").exists() and next(looks) > 2:  # its memory has been read while it held it
+                (tmp_path / "go").touch()
+
         ended = run(kill, tmp_path, watch=watch)
         assert ended.code == -9
         return ended.memory_short
