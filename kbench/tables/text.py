@@ -36,7 +36,7 @@ def together(found: Iterable[Table], width: int, elsewhere: str) -> str:
     left_out: dict[str, None] = {}  # as a set that keeps its order
     for one in found:
         body, without = _body(one, width)
-        parts.append(_with_notes(one, body, width))
+        parts.append(_with_notes(one, body, width, without))
         left_out |= dict.fromkeys(without)
     if left_out:
         parts.append(at_blanks(f"Left out here for width, and {elsewhere}: {', '.join(left_out)}.", width))
@@ -45,7 +45,8 @@ def together(found: Iterable[Table], width: int, elsewhere: str) -> str:
 
 def table(one: Table, width: int) -> str:
     """One table with its notes, as `text` shows it."""
-    return _with_notes(one, _body(one, width)[0], width)
+    body, without = _body(one, width)
+    return _with_notes(one, body, width, without)
 
 
 def _body(table: Table, width: int) -> tuple[str, tuple[str, ...]]:
@@ -130,8 +131,11 @@ def _length(lines: str) -> int:
     return max(map(len, lines.split("\n")))
 
 
-def _with_notes(table: Table, body: str, width: int) -> str:
+def _with_notes(table: Table, body: str, width: int, without: Iterable[str]) -> str:
+    """The whole table. `without`: columns that it does not show, so nothing explains them."""
     heading = [at_blanks(table.heading, width, "  ")] if table.heading else []
     heading += [at_blanks(table.answer, width)] if table.answer else []
     below = [at_blanks(note, width, "    ") for note in table.numbered]
-    return "\n".join([*heading, body, *below, *(at_blanks(remark, width) for remark in table.remarks)])
+    absent = tuple(f"{column.partition(' (')[0]}: " for column in without)
+    remarks = [at_blanks(remark, width) for remark in table.remarks if not remark.startswith(absent)]
+    return "\n".join([*heading, body, *below, *remarks])

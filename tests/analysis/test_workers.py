@@ -16,6 +16,7 @@ from kbench.sentences import sentence
 from kbench.summary import TO_ONE_WORKER, Summary
 from kbench.tables import sweeps
 from kbench.tables.published import records
+from kbench.tables.text import text
 from kbench.values import Cell, Measured
 
 
@@ -144,3 +145,11 @@ def test_the_memory_of_a_worker_is_known_where_each_has_a_process() -> None:
     each = [{**one, "peak_mib": 500.0 + one["rank"]} for one in told(2)]
     shared = [{**one, "peak_mib": 900.0} if one["rank"] == 0 else one for one in told(2)]
     assert [summarise([of_workers(about)])[0].worker_memory_mib for about in (each, shared)] == [501.0, None]
+
+
+def test_a_column_that_is_left_out_for_width_is_not_explained() -> None:
+    rows = [replace(row, communication_seconds=0.2) for row in speeds() if row.threads == 1]
+    wide, narrow = (text(rows, width=width) for width in (300, 70))
+    for column in ("efficiency", "communication"):
+        assert f"\n{column}: " in wide and f"\n{column}: " not in narrow
+        assert column in narrow.partition("Left out here")[2]
