@@ -22,10 +22,10 @@ def varies(rows: Sequence[Summary]) -> bool:
 
 
 def winners(rows: Sequence[Summary], does: str, unknown: set[Point]) -> str:
-    """Which backend is fastest, and in how many of the rankings; empty where none is known."""
+    """Which backend is fastest, and in how many of the rankings; empty where none is known or there is no other."""
     rankings = dict.fromkeys(row.ranking for row in rows if TO_FASTEST in row.ratios and row.ranking not in unknown)
     wins = Counter(row.backend for row in rows if row.ranking in rankings and row.ratios[TO_FASTEST].value == 1)
-    if not wins:
+    if not wins or len({row.backend for row in rows}) == 1:
         return ""
     (first, count), *others = wins.most_common()
     where = f"all {len(rankings)}" if count == len(rankings) else f"{count} of {len(rankings)}"

@@ -188,6 +188,7 @@ def test_a_kill_is_for_want_of_memory_if_the_kernel_says_so_or_it_held_nearly_al
 ) -> None:
     kill = "import os; x = bytearray(64 << 20); open('held', 'w')\n"
     kill += "while not os.path.exists('go'): pass\nos.kill(os.getpid(), 9)"
+
     def short(kills: list[int], available: float) -> bool:
         monkeypatch.setattr(launcher.host, "oom_kills", lambda: kills.pop(0))
         monkeypatch.setattr(launcher.host, "available_mib", lambda: available)
