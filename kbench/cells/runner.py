@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -61,13 +63,15 @@ def run(
     launcher: Launcher,
     listener: Listener,
     interleave: bool = False,
+    at_once: int = 1,
     before: Callable[[CellTask], None] = lambda task: None,
     further: Callable[[Sequence[CellTask]], Sequence[CellTask]] = lambda tasks: (),
 ) -> list[Outcome]:
     """Run the tasks and record each outcome in the run's folder as soon as it is known.
 
     They run one after the other, or with `interleave` those that are ranked together side by side, in turns; not on a
-    GPU, because frameworks take all its memory. `impossible`: the outcomes of cells that cannot run, by id. `before`
+    GPU, because frameworks take all its memory. Where nothing is timed, up to `at_once` of a backend run at the same
+    time. `impossible`: the outcomes of cells that cannot run, by id. `before`
     is called with the first task of each measurement, and `further` with all of them when it is over: what it returns
     is measured next. No failed cell stops the run. On an interrupt the running cells
     are recorded as interrupted, and KeyboardInterrupt is raised again. Raises UserError if results cannot be written,
@@ -76,9 +80,9 @@ def run(
     known = {
         task.id: verdict for task in tasks if (verdict := impossible.get(task.id) or _unavailable(task, run_paths))
     }
-    measuring = _Measuring(run_paths, launcher, listener, known)
+    measuring = _Measuring(run_paths, launcher, listener, known, at_once)
     try:
-        for together in _of_places(tasks) if interleave else ([task] for task in tasks):
+        for together in _groups(tasks, interleave, at_once):
             before(together[0])
             measuring.together(together)
             if more := further(together):
@@ -95,9 +99,10 @@ class _Measuring:
     """The cells of a run, as they are measured and recorded."""
 
     def __init__(
-        self, run_paths: RunPaths, launcher: Launcher, listener: Listener, known: dict[str, Outcome]
+        self, run_paths: RunPaths, launcher: Launcher, listener: Listener, known: dict[str, Outcome], at_once: int
     ) -> None:
         self._here, self._launcher, self._listener = run_paths, launcher, listener
+        self._at_once = at_once
         self._known = known  # by id: of cells that need not start
         self.outcomes: dict[str, Outcome] = {}
         self.running: dict[str, CellTask] = {}
@@ -106,7 +111,7 @@ class _Measuring:
         self._largest: dict[Point, int] = {}
 
     def together(self, tasks: Sequence[CellTask]) -> None:
-        """Measure these cells, in turns if there are several."""
+        """Measure these cells: if there are several at the same time where that may be, or else in turns."""
         for task in tasks:
             if too_large := _too_large(task, self._largest):
                 self._known.setdefault(task.id, too_large)
@@ -116,6 +121,8 @@ class _Measuring:
         unknown = [task for task in tasks if task.id not in self._known]
         if len(unknown) == 1:
             self.ended(unknown[0], run_to_completion(self._cell(unknown[0])))
+        elif self._at_once > 1:
+            _at_once(unknown, self._at_once, self._cell, self.ended)
         elif unknown:
             _in_turns(unknown, self._cell, self.ended, self._listener.note)
 
@@ -155,6 +162,13 @@ def _too_large(task: CellTask, largest: Mapping[Point, int]) -> Outcome | None:
     return Outcome(UNSUPPORTED, f"not measured: a batch of {failed:,} does not fit into memory")
 
 
+def _groups(tasks: Sequence[CellTask], interleave: bool, at_once: int) -> Iterable[list[CellTask]]:
+    """The tasks that run side by side."""
+    if at_once > 1:
+        return (list(of_backend) for _, of_backend in groupby(tasks, key=lambda task: task.backend))
+    return _of_places(tasks) if interleave else ([task] for task in tasks)
+
+
 def _of_places(tasks: Sequence[CellTask]) -> list[list[CellTask]]:
     """The tasks that take turns: those that are ranked against each other, and of other workers, of a repeat."""
     groups: dict[tuple[Point, int, bool], list[CellTask]] = {}
@@ -162,6 +176,30 @@ def _of_places(tasks: Sequence[CellTask]) -> list[list[CellTask]]:
         groups.setdefault((task.key.side_by_side, task.repeat, bool(task.timing)), []).append(task)
     alone = ([task] for group in groups.values() for task in group if task.device != "cpu")
     return [*(group for group in groups.values() if group[0].device == "cpu"), *alone]
+
+
+def _at_once(
+    tasks: Sequence[CellTask],
+    most: int,
+    cell: Callable[[CellTask], Running[Outcome]],
+    ended: Callable[[CellTask, Outcome], None],
+) -> None:
+    """Run these cells, up to `most` at the same time."""
+    waiting = list(tasks)
+    running: dict[str, tuple[CellTask, Running[Outcome]]] = {}
+    with contextlib.ExitStack() as stack:
+        while waiting or running:
+            while waiting and len(running) < most:
+                task = waiting.pop(0)
+                running[task.id] = (task, stack.enter_context(contextlib.closing(cell(task))))
+            for task, one in list(running.values()):
+                try:
+                    next(one)
+                except StopIteration as end:
+                    del running[task.id]
+                    ended(task, end.value)
+            if running:
+                time.sleep(launchers.POLL_SECONDS)
 
 
 def _in_turns(

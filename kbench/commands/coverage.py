@@ -157,7 +157,7 @@ def _request(options: choices.Options) -> Request:
         seed=options["seed"],
         named_backends=tuple(sorted(chosen.named)),
         pythons={name: ChosenPython(paths.portable(one.path), one.as_is) for name, one in pythons.items()},
-        values=choices.values(options) | {axes.DEVICE: (device.label,)},
+        values=choices.values(options) | {axes.DEVICE: (device.label,), axes.THREADS: options["threads"] or (1,)},
         timeout=options["timeout"],
         memory_limit_mib=options["memory_limit_mib"],
         pass_env=choices.passed_variables(options),

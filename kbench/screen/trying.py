@@ -27,7 +27,8 @@ class Trying:
         self._done: dict[str, int] = {}  # before the process that runs
         self._of: dict[str, int] = {}
         self._spent: dict[str, tuple[int, float]] = {}  # cases and seconds of processes that have ended
-        self._task, self._now, self._start = "", 0, clock()
+        self._now: dict[str, tuple[str, int, float]] = {}  # process that runs -> backend, cases, when it began
+        self._at_once = 1
         self.listener = Listener(self._started, self._cases, self._ended, print_note)
 
     def plan(self, done: Mapping[str, tuple[int, int]]) -> None:
@@ -41,19 +42,21 @@ class Trying:
         self._live = None
 
     def _started(self, task: CellTask) -> None:
-        self._task, self._now, self._start = task.backend, 0, self._clock()
+        self._now[task.id] = task.backend, 0, self._clock()
+        self._at_once = max(self._at_once, len(self._now))
         self._show(task)
 
     def _cases(self, task: CellTask, progress: EpochProgress) -> None:
-        self._now = progress.epochs
+        backend, _, start = self._now[task.id]
+        self._now[task.id] = backend, progress.epochs, start
         self._show(task)
 
     def _ended(self, task: CellTask, outcome: Outcome) -> None:
         cases = (task.probes or {})["cases"]
         number, seconds = self._spent.get(task.backend, (0, 0.0))
-        self._spent[task.backend] = number + self._now, seconds + self._clock() - self._start
-        self._done[task.backend] = self._done.get(task.backend, 0) + self._now
-        at, self._task, self._now = self._now, "", 0
+        _, at, start = self._now.pop(task.id)
+        self._spent[task.backend] = number + at, seconds + self._clock() - start
+        self._done[task.backend] = self._done.get(task.backend, 0) + at
         if self._detail == QUIET:
             return
         if self._live:
@@ -65,7 +68,10 @@ class Trying:
             print_note(f"{task.backend}{where}: {why}")
             self._done[task.backend] += bool(where)
         elif cases and not sys.stderr.isatty():
-            print_note(f"{task.backend}: {self._done[task.backend]:,} of {self._of.get(task.backend, 0):,} cases")
+            print_note(f"{task.backend}: {self._so_far(task.backend):,} of {self._of.get(task.backend, 0):,} cases")
+
+    def _so_far(self, backend: str) -> int:
+        return self._done.get(backend, 0) + sum(cases for name, cases, _ in self._now.values() if name == backend)
 
     def _show(self, task: CellTask) -> None:
         if self._detail == QUIET:
@@ -75,7 +81,7 @@ class Trying:
             self._live.show(f"{task.backend}: listing its public names")
             return
         names = short_names(self._of)
-        done = {name: self._done.get(name, 0) + (self._now if name == self._task else 0) for name in self._of}
+        done = {name: self._so_far(name) for name in self._of}
         each = [f"{names[name]} {done[name]:,}/{of:,}" for name, of in self._of.items()]
         left = self._seconds_left(done)
         end = "" if left is None else f"  {in_words(left)}"
@@ -89,12 +95,12 @@ class Trying:
         """By the cases of each backend so far; one that has not begun is as fast as the others together."""
         speeds: dict[str, float] = {}
         for name in self._of:
-            number, seconds = self._spent.get(name, (0, 0.0))
-            if name == self._task:
-                number, seconds = number + self._now, seconds + self._clock() - self._start
+            running = [(cases, self._clock() - start) for of, cases, start in self._now.values() if of == name]
+            number, seconds = map(sum, zip(self._spent.get(name, (0, 0.0)), *running, strict=True))
             if number >= LEAST:
                 speeds[name] = seconds / number
         if not speeds:
             return None
         usual = sum(speeds.values()) / len(speeds)
-        return sum(speeds.get(name, usual) * max(0, of - done[name]) for name, of in self._of.items())
+        one_by_one = sum(speeds.get(name, usual) * max(0, of - done[name]) for name, of in self._of.items())
+        return one_by_one / self._at_once

@@ -1,12 +1,14 @@
 """Runs the cases of Keras's public names on each backend. Prints nothing.
 
-A backend's first process lists its names. The next one runs the cases; one that ends it is the last that was begun,
-and another process goes on behind it. So does `resume` where a run was interrupted.
+A backend's first process lists its names. The next ones, side by side as nothing is timed, run the cases; one that
+ends its process is the last that was begun, and another process goes on behind it. So does `resume` where a run was
+interrupted.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -41,7 +43,9 @@ from kbench.values import CHANNELS_LAST, INTERRUPTED, Backend, Device, Example, 
 SUBJECT = "public names"  # in place of an example
 PROCESS_SECONDS = 3600.0  # of a process, then the next one goes on
 CASE_SECONDS = 120.0  # then it hangs: a backend may compile for a minute
-MEMORY_SHARE = 0.5  # of what is free, for a process
+MEMORY_SHARE = 0.5  # of what is free, for the processes of a backend
+LEAST_MIB = 3072.0  # of that for each: JAX keeps what it has compiled
+LEAST_CASES = 50  # of a process beside another one: it takes seconds to start
 
 
 def cover(
@@ -190,7 +194,7 @@ def planned(request: Request, gpus: Sequence[Device] | None = None) -> Plan:
     chosen = [variants.parse_name(one, known[base(one)]) for one in request.backends]
     shown = {one.name for one in chosen}
     chosen += [one for one in _references(chosen, known) if one.name not in shown]
-    limit = request.memory_limit_mib or MEMORY_SHARE * host.available_mib()
+    limit = request.memory_limit_mib or MEMORY_SHARE * host.available_mib() / _at_once(request, device)
     tasks, impossible = [], {}
     for backend in chosen:
         of_backend, verdict = rows.fields_of_backend(backend, INFER, request, device)
@@ -226,6 +230,15 @@ def planned(request: Request, gpus: Sequence[Device] | None = None) -> Plan:
         if verdict is not None:
             impossible[task.id] = verdict
     return Plan(replace(request, interleave="off"), (device,), tuple(tasks), impossible, tuple(chosen), (_subject(),))
+
+
+def _at_once(request: Request, device: Device) -> int:
+    """How many processes of a backend run at the same time: one on a GPU, as frameworks take all its memory."""
+    if device.index is not None:
+        return 1
+    threads = max(request.numbers_on(axes.THREADS), default=1)
+    have_memory = MEMORY_SHARE * host.available_mib() / LEAST_MIB
+    return max(1, min(len(os.sched_getaffinity(0)) // threads, int(have_memory)))
 
 
 def _references(chosen: Sequence[Backend], known: Mapping[str, Backend]) -> list[Backend]:
@@ -327,16 +340,27 @@ def _try(run: _Run, on_event: OnEvent) -> None:
     read = run.read()
     left = _left(run.plan, read.measured, run.cases)
     whole = {name: len(of) for name, of in _of_backends(run.plan, read.measured, run.cases).items()}
+    at_once = _at_once(run.plan.request, run.plan.devices[0])
     while left:
         on_event(events.Trying({name: (of - len(left.get(name, ())), of) for name, of in whole.items()}))
         process = 1 + max(task.repeat for task in run.plan.tasks)
-        tasks = [_with(first[name], of, process, not run.quick) for name, of in left.items()]
+        tasks = [
+            _with(first[name], own, process + number, not run.quick)
+            for name, of in left.items()
+            for number, own in enumerate(_shares(of, at_once))
+        ]
         run.plan = replace(run.plan, tasks=(*run.plan.tasks, *tasks))
         run.keep()
-        measure.run_cells(replace(run.plan, tasks=tuple(tasks)), run.here, on_event)
+        measure.run_cells(replace(run.plan, tasks=tuple(tasks)), run.here, on_event, at_once=at_once)
         now = _left(run.plan, run.read().measured, run.cases)
         left = {name: of for name, of in now.items() if len(of) < len(left.get(name, ()))}
     shutil.rmtree(run.here.run / SAVED, ignore_errors=True)
+
+
+def _shares(cases: Sequence[ProbeCase], at_once: int) -> list[Sequence[ProbeCase]]:
+    """The cases of each process of a backend."""
+    processes = max(1, min(at_once, len(cases) // LEAST_CASES))
+    return [cases[number::processes] for number in range(processes)]
 
 
 def _with(task: CellTask, left: Sequence[ProbeCase], process: int, checks: bool) -> CellTask:

@@ -214,12 +214,13 @@ def run_cells(
     until: float | None = None,
     tell: Callable[[str], None] | None = None,
     further: Callable[[Sequence[CellTask]], Sequence[CellTask]] = lambda tasks: (),
+    at_once: int = 1,
 ) -> float:
     """Run the cells and record them in the run's folder. See `runner.run`.
 
     Returns the seconds that were spent on compiling first. `tell` is called when an example has ended, except the
-    last. `until`: when, on the clock, no repeat is begun any more. `further`: see `runner.run`. Raises UserError
-    if results cannot be written; earlier measurements are kept.
+    last. `until`: when, on the clock, no repeat is begun any more. `further`, `at_once`: see `runner.run`. Raises
+    UserError if results cannot be written; earlier measurements are kept.
     """
     mark = orphans.mark(run_paths.run)
     start = partial(launcher.launch, mark=mark)
@@ -270,7 +271,8 @@ def run_cells(
     with orphans.ended_with_this_process(mark):
         on_event(events.CellsStarted(run_paths.run, plan, until))
         try:
-            runner.run(plan.tasks, plan.impossible, run_paths, start, listener, plan.in_turns(), before, more)
+            in_turns = plan.in_turns()
+            runner.run(plan.tasks, plan.impossible, run_paths, start, listener, in_turns, at_once, before, more)
         finally:
             on_event(events.CellsEnded(run_paths.run))
     return compiled

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -141,6 +142,29 @@ def test_a_guest_is_started_with_its_python_its_spec_and_its_variables(stage: St
 def test_a_cell_is_ok_once_its_guest_told_of_every_epoch_and_of_its_end(stage: Stage) -> None:
     assert stage.run({"a": well(cell())}) == [Outcome("ok", "", 1.5, 0)]
     assert stage.heard.lines == ["started a", "3 epochs of a", "ended a ok"]
+
+
+def test_if_nothing_is_timed_several_of_a_backend_run_at_once_and_the_next_one_after_them(
+    stage: Stage,
+) -> None:
+    running: list[str] = []
+    most: list[list[str]] = []
+
+    def launch(command: Sequence[str], **asked: Any) -> Any:
+        name = asked["folder"].name.split("__")[0]
+        running.append(name)
+        for _ in range(2):
+            most.append(sorted(running))
+            yield SimpleNamespace(wait=lambda seconds: None)
+        running.remove(name)
+        return well(cell())(asked["folder"] / "events.jsonl", asked["log"])
+
+    tasks = [*map(task, "abc"), as_task(cell("a", "keras9/second"), parameters=51, keras_backend="tiny")]
+    stage.here = replace(stage.here, environments={(one.backend, ""): stage.environment for one in tasks})
+    found = runner.run(tasks, {}, stage.here, launch, stage.heard.listener(), at_once=2)
+    assert [one.status for one in found] == ["ok", "ok", "ok", "ok"]
+    assert ["a", "b"] in most and max(map(len, most)) == 2
+    assert stage.heard.lines[-3::2] == ["started a", "ended a ok"]
 
 
 def test_what_was_seen_of_a_guests_memory_is_recorded(stage: Stage) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -262,6 +263,21 @@ def test_a_process_whose_time_is_over_blames_no_case_that_came_after_others(thre
     cells = store.read(three.runs()[0]).measured
     blamed = [results.ended_by(one) for one in cells if one.outcome.status == "timeout"]
     assert blamed == [0]
+
+
+def test_the_cases_of_a_backend_are_shared_among_processes_and_each_crash_is_attributed(
+    three: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cover, "LEAST_CASES", 1)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    hinge(three, "crashes")
+    assert tried(three).status == 0
+    cells = store.read(three.runs()[0]).measured
+    cases = {
+        name: sorted(tuple(one.facts.cases) for one in cells if one.cell.backend == name) for name in states(three)
+    }
+    assert cases["keras9/third"] == [(), (0,), (1,)]
+    assert cases["keras9/second"] == [(), (), (1,)] and states(three)["keras9/second"] == ["crashes", "same"]
 
 
 def test_a_dry_run_tries_nothing(three: Bench) -> None:

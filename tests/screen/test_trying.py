@@ -75,6 +75,25 @@ def test_each_backend_has_its_count_and_the_time_left_follows_from_the_cases_so_
     assert lines[-1] == "cases of jax 1,000/1,000  torch 300/1,000  about 2 min left"  # at its own speed
 
 
+def test_the_cases_of_processes_side_by_side_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = on_a_terminal(monkeypatch)
+    monkeypatch.setattr(progress, "_columns", lambda: 120)
+    clock = Clock()
+    shown = Trying(clock=clock)
+    shown.plan({JAX: (0, 1000)})
+    first, other = task(JAX, 500), replace(task(JAX, 500), repeat=2)
+    shown.listener.started(first)
+    shown.listener.started(other)
+    clock.now = 100.0
+    shown.listener.epoch(first, EpochProgress(100))
+    shown.listener.epoch(other, EpochProgress(100))
+    assert lines[-1] == "cases of jax 200/1,000  about 7 min left"  # 800 cases of a second, two at a time
+    shown.listener.ended(first, Outcome(FAILED, "killed by SIGSEGV"))
+    assert lines[-1] == "keras3/jax, trying layers.N100: killed by SIGSEGV"
+    shown.listener.epoch(other, EpochProgress(200))
+    assert lines[-1].startswith("cases of jax 301/1,000")
+
+
 def test_the_case_that_ended_a_process_is_named_and_counts_as_done(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = on_a_terminal(monkeypatch)
     shown = Trying()
