@@ -129,21 +129,25 @@ FURTHER = ["keras3/tensorflow", "keras2/tensorflow2", "native/torch", "native/ja
 MODULUS = 1 << 64
 
 
-@pytest.mark.parametrize("backend", [*ENGINES, *(pytest.param(one, marks=pytest.mark.thorough) for one in FURTHER)])
-def test_two_workers_train_as_one_and_read_each_sample_once(
-    kbench: Kbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str
-) -> None:
-    example = tmp_path / "small.py"
-    example.write_text(EXAMPLE, "utf-8")
-    for name, text in (("torch", TORCH), ("jax", JAX)):
-        (tmp_path / "native" / name).mkdir(parents=True)
-        (tmp_path / "native" / name / "small.py").write_text(text, "utf-8")
+@pytest.fixture
+def keeping_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The weights that a cell trained are kept in a file named after the number of its workers."""
     made = runner.specs.spec
 
     def spec(task: Any, *args: Any, **given: Any) -> dict[str, Any]:
         return {**made(task, *args, **given), "trained": str(tmp_path / f"{task.workers}.npz")}
 
     monkeypatch.setattr(runner.specs, "spec", spec)
+
+
+@pytest.mark.usefixtures("keeping_weights")
+@pytest.mark.parametrize("backend", [*ENGINES, *(pytest.param(one, marks=pytest.mark.thorough) for one in FURTHER)])
+def test_two_workers_train_as_one_and_read_each_sample_once(kbench: Kbench, tmp_path: Path, backend: str) -> None:
+    example = tmp_path / "small.py"
+    example.write_text(EXAMPLE, "utf-8")
+    for name, text in (("torch", TORCH), ("jax", JAX)):
+        (tmp_path / "native" / name).mkdir(parents=True)
+        (tmp_path / "native" / name / "small.py").write_text(text, "utf-8")
     sizes = ("--samples", "160", "--workers", "1,2", "--threads", "1", "--repeats", "1")
     run = kbench.measure_apart(backend, str(example), *sizes)
     cells = {one.cell.workers: one for one in run.results().measured}
@@ -160,6 +164,36 @@ def test_two_workers_train_as_one_and_read_each_sample_once(
         assert sorted((e["rank"], e["samples"], e["batch_size"]) for e in told) == [(0, 80, 16), (1, 80, 16)]
         assert sum(int(e["read"], 16) for e in told) % MODULUS == int(told[0]["read_of_all"], 16)
         assert len({e["read"] for e in told}) == 2
+
+
+@pytest.mark.usefixtures("keeping_weights")
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("backend", "same_mean", "same_variance"),
+    [
+        ("keras3/jax", True, True),
+        ("keras3/tensorflow", False, False),
+        ("keras2/tensorflow2", True, False),
+        ("keras2/mxnet", True, False),
+        ("keras3/torch", False, False),
+    ],
+)
+def test_moving_averages_are_of_the_whole_batch_of_each_part_or_of_the_first(
+    kbench: Kbench, tmp_path: Path, backend: str, same_mean: bool, same_variance: bool
+) -> None:
+    example = tmp_path / "normal.py"
+    text = EXAMPLE.replace("import Dense", "import BatchNormalization, Dense").replace('"epochs": 2', '"epochs": 1')
+    before = "    model.add(Dense(num_classes"
+    example.write_text(text.replace(before, "    model.add(BatchNormalization())\n" + before), "utf-8")
+    sizes = ("--samples", "32", "--workers", "1,2", "--threads", "1", "--repeats", "1")
+    run = kbench.measure_apart(backend, str(example), *sizes)
+    assert [one.outcome.status for one in run.results().measured] == [OK] * 2
+    # After one step, of gamma, beta, the moving mean and the moving variance the last two.
+    one, two = ([x for x in _weights(tmp_path / f"{count}.npz") if x.shape == (16,)][-2:] for count in (1, 2))
+    assert np.allclose(one[0], two[0], atol=1e-6) == same_mean
+    assert np.allclose(one[1], two[1], atol=1e-6) == same_variance
+    if same_mean and not same_variance:
+        assert (two[1] < one[1] + 1e-6).all(), "of parts, without how far their means are apart"
 
 
 # What stands for a mask of dropout: the state of the generator that it is drawn from.
