@@ -46,6 +46,7 @@ CASE_SECONDS = 120.0  # then it hangs: a backend may compile for a minute
 MEMORY_SHARE = 0.5  # of what is free, for the processes of a backend
 LEAST_MIB = 3072.0  # of that for each: JAX keeps what it has compiled
 LEAST_CASES = 50  # of a process beside another one: it takes seconds to start
+ROUNDS = 16  # over all names, since layers take longest: the time left follows from the first ones
 
 
 def cover(
@@ -360,7 +361,8 @@ def _try(run: _Run, on_event: OnEvent) -> None:
 def _shares(cases: Sequence[ProbeCase], at_once: int) -> list[Sequence[ProbeCase]]:
     """The cases of each process of a backend."""
     processes = max(1, min(at_once, len(cases) // LEAST_CASES))
-    return [cases[number::processes] for number in range(processes)]
+    in_rounds = sorted(cases, key=lambda one: (one.id % ROUNDS, one.id))
+    return [in_rounds[number::processes] for number in range(processes)]
 
 
 def _with(task: CellTask, left: Sequence[ProbeCase], process: int, checks: bool) -> CellTask:

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -276,6 +277,9 @@ def test_the_cases_of_a_backend_are_shared_among_processes_and_each_crash_is_att
     cases = {
         name: sorted(tuple(one.facts.cases) for one in cells if one.cell.backend == name) for name in states(three)
     }
+    shares = cover._shares([SimpleNamespace(id=number) for number in range(100)], 2)  # type: ignore[misc]
+    assert sorted(one.id for share in shares for one in share) == list(range(100))
+    assert [one.id for one in shares[0][:3]] == [0, 32, 64], "of all names some at first"
     assert cases["keras9/third"] == [(), (0,), (1,)]
     assert cases["keras9/second"] == [(), (), (1,)] and states(three)["keras9/second"] == ["crashes", "same"]
 
