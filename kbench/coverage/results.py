@@ -24,8 +24,8 @@ from kbench.coverage.checks import (
     WORDS,
     allowed,
     apart,
-    median,
     numbers_of,
+    usual,
     with_checks,
 )
 from kbench.coverage.values import (
@@ -207,8 +207,8 @@ def _compare(
     usual = Counter(str(one.inputs) for one in well.values()).most_common(1)
     inputs = usual[0][0] if usual else ""
     numbers = {name: [numbers_of(one) for one in of.outputs] for name, of in well.items() if of.inputs == inputs}
-    against = _standard(case, numbers, {name: well[name] for name in numbers})
     most = allowed(case, (well[name] for name in numbers))
+    against = _standard(case, numbers, {name: well[name] for name in numbers}, most)
     found = {}
     for name, one in told.items():
         if case.id in one.ended:
@@ -234,23 +234,19 @@ def _compare(
     return with_checks(found, {name: well[name] for name in numbers}, here)
 
 
-def _standard(case: ProbeCase, numbers: Mapping[str, list[npt.NDArray[Any]]], told: Mapping[str, Case]) -> str:
-    """The backend that the others are compared with: the reference, or the one that most are nearest to."""
+def _standard(
+    case: ProbeCase, numbers: Mapping[str, list[npt.NDArray[Any]]], told: Mapping[str, Case], most: float
+) -> str:
+    """The backend that the others are compared with: the reference, or one that most agree with, within `most`."""
     reference = [name for name in numbers if name.endswith(REFERENCE)]
     if reference or not numbers:
         return reference[0] if reference else ""
 
-    def far(name: str) -> float:
-        sizes = [
-            math.inf if how else size
-            for other in numbers
-            for how, size in [
-                _difference(case, told[name].outputs, numbers[name], told[other].outputs, numbers[other])
-            ]
-        ]
-        return median(sizes)
+    def far(name: str, other: str) -> float:
+        how, size = _difference(case, told[name].outputs, numbers[name], told[other].outputs, numbers[other])
+        return math.inf if how else size
 
-    return min(numbers, key=far)
+    return usual({name: [far(name, other) for other in numbers] for name in numbers}, most)
 
 
 def _difference(

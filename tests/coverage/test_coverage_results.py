@@ -77,6 +77,19 @@ def test_rounding_is_the_same_and_more_differs() -> None:
     }
 
 
+def test_what_more_of_them_agree_on_is_right_though_most_agree_on_nothing() -> None:
+    nan, none = [1.0, np.nan, np.nan], [1.0, 0.0, 0.0]
+    told = {
+        "keras9/a": nan,
+        "keras9/b": none,
+        **{name: [1.0, 0.0, np.nan] for name in ("keras9/c", "keras9/d", "keras9/e")},
+    }
+    found = states({**{name: gave(values) for name, values in told.items()}, "keras9/f": gave(nan)})
+    assert {name: state for name, (state, _) in found.items()} == {
+        name: "differs" if name in ("keras9/a", "keras9/b", "keras9/f") else "same" for name in found
+    }
+
+
 def test_outputs_that_rounding_moves_far_may_be_so_much_further_apart() -> None:
     told = {"keras9/a": gave(RIGHT, moved=0.001), "keras9/b": gave(RIGHT * 1.001)}
     assert {state for state, _ in states(told).values()} == {"same"}
