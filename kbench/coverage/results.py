@@ -163,11 +163,11 @@ def _told(measured: Sequence[Measured]) -> dict[str, _Backend]:
 
 
 def ended_by(one: Measured) -> int | None:
-    """The case that ended the process. None: it ended well or was interrupted; or time or memory was used up, perhaps
-    by those before it: then it is tried again by itself.
+    """The case that ended the process. None: it ended well or was interrupted; or cases before it may be why, which
+    used up time or memory, or wrote where they must not: then it is tried again, before any other.
     """
     facts, outcome = one.facts, one.outcome
-    by_others = bool(facts.cases) and (outcome.status == TIMEOUT or outcome.out_of_memory)
+    by_others = bool(facts.cases) and outcome.exit_code != -signal.SIGALRM
     innocent = facts.begun in facts.cases or outcome.status == INTERRUPTED or by_others
     return None if innocent else facts.begun
 

@@ -65,8 +65,9 @@ class Trying:
             where = f", trying {cases[at]['name']}" if at < len(cases) else ""
             hangs = outcome.exit_code == -signal.SIGALRM
             why = f"it was not done in {(task.probes or {})['seconds']:.0f} s" if hangs else plain(outcome.reason)
-            print_note(f"{task.backend}{where}: {why}")
-            self._done[task.backend] += bool(where)
+            again = bool(where and at and not hangs)  # cases before it may be why
+            print_note(f"{task.backend}{where}: {why}{'; it is tried again before any other' if again else ''}")
+            self._done[task.backend] += bool(where) and not again
         elif cases and not sys.stderr.isatty():
             print_note(f"{task.backend}: {self._so_far(task.backend):,} of {self._of.get(task.backend, 0):,} cases")
 

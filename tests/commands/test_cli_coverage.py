@@ -111,6 +111,14 @@ def test_a_case_that_fails_is_a_row_and_the_next_one_is_tried(
     assert f"keras9/second: 1 of 2 names work (1 {state})." in " ".join(said.out.split())
 
 
+def test_a_case_is_not_blamed_for_what_one_before_it_did_to_the_process(three: Bench) -> None:
+    hinge(three, "overwrites")
+    said = tried(three)
+    assert "trying losses.mean_squared_error: killed by SIGABRT" in said.err
+    assert begun(three.runs()[0])["keras9/second"] == [0, 1, 1], "again, in a process of its own"
+    assert states(three)["keras9/second"] == ["same", "same"]
+
+
 def test_what_a_case_prints_does_not_fill_the_disk(three: Bench) -> None:
     hinge(three, "prints")
     assert tried(three).status == 0

@@ -8,8 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+memory_is_overwritten = []
+
 
 def mean_squared_error(y_true, y_pred):
+    if memory_is_overwritten:
+        os.kill(os.getpid(), signal.SIGABRT)
     off = 1 + float(os.environ.get("FAKE_KERAS_SQUARES_ARE_OFF_BY", "0"))
     return np.mean((y_true.value - y_pred.value) ** 2, axis=-1) * np.float32(off)
 
@@ -20,6 +24,8 @@ def hinge(y_true, y_pred):
         raise ValueError("there is no hinge\nand this is the second line")
     if how == "crashes":
         os.kill(os.getpid(), signal.SIGSEGV)
+    if how == "overwrites":
+        memory_is_overwritten.append(True)
     if how == "exits":
         os._exit(0)
     if how == "is killed":
