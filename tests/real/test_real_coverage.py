@@ -239,3 +239,15 @@ def test_a_wrong_sign_a_forgotten_setting_and_a_wrong_gradient_are_found_and_not
     assert "layers.UnitNormalization(axis=1) differs: saved in a .keras file and loaded it differs by" in said
     assert "activations.softsign() differs from keras3/numpy+policy=float64: its gradients are not those of" in said
     assert not (run.folder / "saved").exists()
+
+
+@pytest.mark.thorough
+def test_weights_are_read_of_the_model_that_has_them_though_another_was_compiled_later(kbench: Kbench) -> None:
+    run = kbench.coverage("keras2/mxnet", "optimizers.SGD")
+    (row,) = (one for one in results.names(run.results()) if one.backend == "keras2/mxnet")
+    found = {json.dumps(one.case.settings): (one.state, one.sentence) for one in row.cases}
+    assert found["{}"][0] in GOOD
+    # keras-mxnet saves no momentum.
+    assert any(
+        "saved in a .h5 file" in sentence for settings, (_, sentence) in found.items() if "momentum" in settings
+    )

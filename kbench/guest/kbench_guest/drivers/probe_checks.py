@@ -37,7 +37,7 @@ class Steps(Subject):
         self._framework, self._make, self._give_weights = framework, make, give_weights
 
     def __call__(self, values: Arrays, eagerly: bool = True) -> Arrays:
-        return self._framework.values(self.trained(values, eagerly).weights)
+        return self._framework.values_of(self.trained(values, eagerly))
 
     def trained(self, values: Arrays, eagerly: bool = True) -> Any:
         import keras
@@ -58,7 +58,7 @@ class Steps(Subject):
         if self._framework.supports_run_eagerly:
             model.run_eagerly = True
         model.train_on_batch(values[0], values[1])
-        return self._framework.values(model.weights)
+        return self._framework.values_of(model)
 
 
 class Checks:

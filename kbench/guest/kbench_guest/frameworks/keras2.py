@@ -306,11 +306,19 @@ class MXNet(MXNetMixin, Keras2):
         self.module.nd.waitall()  # it does not wait for moving averages, which the backward pass writes
         return super().values(weights)
 
+    def values_of(self, model: Any) -> List[Any]:
+        self._set_model(model)  # it reads what the last model that was compiled has trained
+        return super().values_of(model)
+
     def end_trial(self, model: Any) -> None:
         """Copy the weights back to where the model takes them from, and be asked for them there again."""
+        self.values(model.weights)
+        self._set_model(model)
+
+    @staticmethod
+    def _set_model(model: Any) -> None:
         from keras.backend import mxnet_backend
 
-        self.values(model.weights)
         mxnet_backend.set_model(model)
 
     def shared_shape(self, owner: Any, name: Optional[str], shape: Any) -> Tuple[Any, ...]:

@@ -46,6 +46,10 @@ class KerasModels(Framework):
             return np.asarray(tensor)
         return self.values([tensor])[0]
 
+    def values_of(self, model: Any) -> List[Any]:
+        """The values of all of its weights."""
+        return self.values(model.weights)
+
     def forget_all(self) -> None:
         """Drop the models so far, if they share a graph: one that cannot be run would stop the others, too."""
 
