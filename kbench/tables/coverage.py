@@ -94,13 +94,15 @@ def _and(others: Sequence[str]) -> str:
 
 
 def worst(rows: Sequence[NameResult]) -> list[CaseResult]:
-    """Of each name and backend that is not right the worst: first what ends a process, then what differs most, and
-    before that what is not known.
+    """Of each name and backend that is not right the worst: first what ends a process, then what differs most. What is
+    known and what is on unusual inputs come behind.
     """
     found = [one for row in rows if row.state in BAD and (one := row.worst)]
-    return sorted(
-        found, key=lambda one: (BAD.index(one.state), bool(one.known), -(one.deviation or 0.0), one.case.name)
-    )
+
+    def order(one: CaseResult) -> tuple[int, bool, bool, float, str]:
+        return BAD.index(one.state), bool(one.known), one.case.outputs_only, -(one.deviation or 0.0), one.case.name
+
+    return sorted(found, key=order)
 
 
 def text(rows: Sequence[NameResult], keras_backends: Mapping[str, str], width: int = 100) -> str:

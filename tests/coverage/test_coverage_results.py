@@ -16,6 +16,7 @@ from kbench.coverage.values import KIND, ProbeCase
 from kbench.errors import UserError
 from kbench.reported import Case, Check, Facts, Output, Public
 from kbench.store.reading import RunResults
+from kbench.tables import coverage as tables
 from kbench.values import FAILED, OK, Cell, Measured, Outcome
 
 NAME = "layers.Dense"
@@ -262,3 +263,15 @@ def test_a_process_that_ended_in_a_check_says_in_which() -> None:
     assert row.worst is not None
     assert (row.state, row.worst.check) == ("crashes", "h5")
     assert row.worst.sentence == "saved in a .h5 file and loaded: killed"
+
+
+def test_what_differs_on_usual_inputs_is_shown_before_what_does_on_unusual_ones() -> None:
+    cases = [ProbeCase(0, "layers.A", {}, ("edges",), outputs_only=True), ProbeCase(1, "layers.B", {}, ("image",))]
+    public = {one.name: Public(one.name, ()) for one in cases}
+    gives = {"keras9/a": [RIGHT, RIGHT], "keras9/b": [RIGHT, RIGHT], "keras9/c": [RIGHT * np.inf, RIGHT * 1.1]}
+    facts = {
+        name: Facts(public=public, cases={number: gave(values) for number, values in enumerate(of)})
+        for name, of in gives.items()
+    }
+    found = tables.worst(results.names(tried(cases, facts)))
+    assert [(one.case.name, one.deviation == np.inf) for one in found] == [("layers.B", False), ("layers.A", True)]
