@@ -94,8 +94,9 @@ def _and(others: Sequence[str]) -> str:
 
 
 def worst(rows: Sequence[NameResult]) -> list[CaseResult]:
-    """Of each name and backend that is not right the worst: first what ends a process, then what differs most. What is
-    known and what is on unusual inputs come behind.
+    """Of each name and backend that is not right the worst: first what ends a process, then what differs most.
+
+    What is known, and what is on unusual inputs, comes behind.
     """
     found = [one for row in rows if row.state in BAD and (one := row.worst)]
 
