@@ -101,8 +101,9 @@ def _of_memory(ended: Exit) -> str:
 
 
 def _last_words(report: store.GuestReport, lines: Sequence[str]) -> str:
-    """The last event, damaged events and the last line of the log, for the one-line reason."""
+    """The last event, damaged events and the last line of words in the log, for the one-line reason."""
     damaged = report.facts.events_damaged
     facts = [f"last event: {report.last}" if report.last else "it reported nothing"]
     facts += [f"{damaged} damaged lines among its events"] if damaged else []
-    return f" ({'; '.join(facts)}){f': {lines[-1]}' if lines else ''}"
+    words = [line for line in lines if any(map(str.isalnum, line))]  # not a ruler
+    return f" ({'; '.join(facts)}){f': {words[-1]}' if words else ''}"

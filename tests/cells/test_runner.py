@@ -191,7 +191,11 @@ RAISED = {"event": "error", "kind": "exception", "message": "ValueError: bad\nva
     [
         (telling(START, EPOCH, END), "failed", "ended without a result (last event: end)"),
         (telling(), "failed", "ended without a result (it reported nothing)"),
-        (telling(START, log=b"last words\n\n"), "failed", "ended without a result (last event: start): last words"),
+        (
+            telling(START, log=b"last words\n\n=====\n"),
+            "failed",
+            "ended without a result (last event: start): last words",
+        ),
         (
             telling(code=1, log=b"x\nImportError: no keras\n"),
             "failed",
