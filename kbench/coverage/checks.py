@@ -40,11 +40,19 @@ OF_GRADIENTS = 1e-3  # of the largest gradient of the case
 NO_GRADIENT = 1e-6  # a framework may refuse to train where nothing can be learnt
 SMALL_GRADIENT = 1e-2  # a smaller one is rounded in the weight that it changes
 OF_RANDOM = 0.1  # of the standard deviation: how far two means and deviations of 30,000 numbers may be apart
+OF_DTYPE = ("ops.nan_to_num",)  # they give the largest number of a dtype, which float64 has not in common
 UNSET = ("ops.empty", "ops.empty_like")  # whose numbers are whatever was in the memory
 # Unique but for signs and order.
 UP_TO_SIGNS = ("ops.svd", "ops.qr", "ops.eig", "ops.eigh")
-# They give other gradients than their values have: of what is constant by definition, or symmetric.
-OTHER_GRADIENTS = ("ops.stop_gradient", "layers.SpectralNormalization", "ops.cholesky", "ops.cholesky_inverse")
+# They give other gradients than their values have: what is constant by definition, symmetric, or told its gradient.
+OTHER_GRADIENTS = (
+    "ops.stop_gradient", "ops.custom_gradient", "layers.SpectralNormalization", "ops.cholesky", "ops.cholesky_inverse"
+)  # fmt: skip
+CONSTANT = "renorm"  # a setting of BatchNormalization by which its corrections are constant
+CERTAIN, OF_CERTAIN = (
+    "certain",
+    2e-2,
+)  # probabilities of 0 and 1, clipped by an epsilon that float32 rounds by a fifth
 # Where, and what it does there if not the same.
 WORDS = {
     GRAPH: ("in a graph", "it differs from itself run eagerly"),
@@ -108,7 +116,8 @@ def _allowed(check: str, case: ProbeCase, of: Case) -> float:
 
 def allowed(case: ProbeCase, told: Iterable[Case]) -> float:
     """By how much outputs may differ, of the largest number above 1."""
-    return max([TOLERANCES.get(case.dtype, TOLERANCE), *(ROUNDING * (one.moved or 0.0) for one in told)])
+    least = OF_CERTAIN if case.inputs[:1] == (CERTAIN,) else TOLERANCES.get(case.dtype, TOLERANCE)
+    return max([least, *(ROUNDING * (one.moved or 0.0) for one in told)])
 
 
 def _largest(case: Case) -> float:
@@ -124,12 +133,12 @@ def _of_gradients(found: Mapping[str, CaseResult], told: Mapping[str, Case]) -> 
     if not trained:
         return
     case = next(iter(found.values())).case
-    if case.name in UP_TO_SIGNS:  # which the loss depends on
+    if case.name in (*UP_TO_SIGNS, *UNSET):  # which the loss depends on
         return
     reference, slopes = next(
         ((name, one.slopes) for name, one in told.items() if one.slopes and name not in trained), ("", ())
     )
-    if case.name in OTHER_GRADIENTS:
+    if case.name in OTHER_GRADIENTS or case.settings.get(CONSTANT):
         slopes = ()
     wrong = {}
     for name in trained:

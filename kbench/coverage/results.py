@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 
 from kbench.coverage.checks import (
+    OF_DTYPE,
     OF_GRADIENTS,
     OF_RANDOM,
     TOLERANCE,
@@ -273,6 +274,8 @@ def _difference(
             size = max(size, _of_random(values, right))
             continue
         mine, theirs = (np.sort(np.abs(x)) if case.name in UP_TO_SIGNS else x for x in (values, right))
+        if case.name in OF_DTYPE:
+            mine, theirs = (np.where(np.abs(x) >= LARGEST, np.inf * np.sign(x), x) for x in (mine, theirs))
         if not np.array_equal(np.isnan(mine), np.isnan(theirs)):
             return "not a number in other places", math.inf
         finite = np.isfinite(mine) & np.isfinite(theirs)
@@ -284,6 +287,7 @@ def _difference(
     return "", size
 
 
+LARGEST = float(np.finfo("float32").max)
 _KINDS = {"f": "floats", "i": "whole numbers", "b": "booleans", "c": "complex numbers"}
 
 

@@ -47,7 +47,7 @@ def states(told: Mapping[str, Case], name: str = NAME, **case: Any) -> dict[str,
     """Backend -> state and sentence of its only case."""
     facts = {backend: Facts(public={name: Public(name, ())}, cases={0: of}) for backend, of in told.items()}
     found = {}
-    for row in results.names(tried([ProbeCase(0, name, {}, ("image",), **case)], facts)):
+    for row in results.names(tried([ProbeCase(0, name, {}, **{"inputs": ("image",), **case})], facts)):
         assert (row.worst is None) == (not row.cases)
         found[row.backend] = (row.state, row.worst.sentence if row.worst else "")
     return found
@@ -186,6 +186,24 @@ def test_the_backend_that_finite_differences_confirm_is_right_against_most_other
     told = {"keras9/a": wrong, "keras9/b": wrong, "keras9/d": gave(RIGHT, gradients=RIGHT, slopes=(0.5,))}
     found = states({**told, REFERENCE: gave(RIGHT, slopes=(0.5,))})
     assert [state for state, _ in found.values()] == ["differs", "differs", "same", "same"]
+
+
+def test_what_float64_computes_otherwise_by_its_own_nature_is_no_fault() -> None:
+    def state(value: float, right: float, name: str = NAME, **case: Any) -> str:
+        return states({"keras9/a": gave([value]), REFERENCE: gave([right])}, name, **case)["keras9/a"][0]
+
+    clipped = -np.log(np.float64(1e-7)), -np.log(np.float32(1) - np.float32(1 - 1e-7))
+    assert state(clipped[1], clipped[0]) == "differs"
+    assert state(clipped[1], clipped[0], inputs=("certain", "certain labels")) == "same"
+    assert state(clipped[1] / 1.05, clipped[0], inputs=("certain", "certain labels")) == "differs"
+    largest = float(np.finfo("float32").max)
+    assert state(largest, np.inf) == state(-largest, np.inf, "ops.nan_to_num") == "differs"
+    assert state(largest, np.inf, "ops.nan_to_num") == "same"
+    told = {"keras9/a": gave(RIGHT, gradients=RIGHT, slopes=(0.5,)), REFERENCE: gave(RIGHT, slopes=(9.0,))}
+    for settings, found in (({"renorm": True}, "same"), ({"renorm": False}, "differs")):
+        facts = {name: Facts(public={NAME: Public(NAME, ())}, cases={0: of}) for name, of in told.items()}
+        (row, _) = results.names(tried([ProbeCase(0, NAME, settings, ("image",))], facts))
+        assert row.state == found
 
 
 def test_gradients_with_a_kink_or_of_other_arrays_are_left_to_the_majority() -> None:
