@@ -292,7 +292,8 @@ def _more_of_layer(plain: ProbeCase, name: str, parameters: Set[str], trained: b
     small = tuple(f"small {one}" for one in plain.inputs if f"small {one}" in inputs.INPUTS)
     if small:
         yield replace(plain, inputs=small, outputs_only=True)
-    if small and not trained and not plain.settings and plain.inputs != OF_SEVERAL:
+    of_images = bool({"data_format", "value_range"} & parameters)
+    if small and not (trained or of_images or plain.settings or plain.inputs == OF_SEVERAL):
         yield replace(plain, inputs=("edges of vectors", "two edges of vectors"), outputs_only=True)
     if any(one != "words" for name in plain.inputs for one, _ in inputs.INPUTS[name]):
         yield replace(plain, dtype=FLOAT16, outputs_only=True)

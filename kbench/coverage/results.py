@@ -275,7 +275,7 @@ def _difference(
             continue
         mine, theirs = (np.sort(np.abs(x)) if case.name in UP_TO_SIGNS else x for x in (values, right))
         if case.name in OF_DTYPE:
-            mine, theirs = (np.where(np.abs(x) >= LARGEST, np.inf * np.sign(x), x) for x in (mine, theirs))
+            mine, theirs = (np.where(np.abs(x) >= LARGEST, np.copysign(np.inf, x), x) for x in (mine, theirs))
         if not np.array_equal(np.isnan(mine), np.isnan(theirs)):
             return "not a number in other places", math.inf
         finite = np.isfinite(mine) & np.isfinite(theirs)

@@ -83,6 +83,13 @@ def test_functions_are_tried_on_what_their_kind_is_sensitive_to() -> None:
     assert settings("losses.hinge")[-1] == "losses.hinge() on certain"
 
 
+def test_layers_of_images_get_no_vectors() -> None:
+    plain = (("value_range", 0, (0, 255)), ("seed", 0, None))
+    layers = [Public("layers.AutoContrast", plain, ("inputs",)), Public("layers.ReLU", (), ("inputs",))]
+    edges = [one.name for one in cases.make({one.name: one for one in layers}) if "edges of vectors" in one.inputs]
+    assert edges == ["layers.ReLU"]
+
+
 def test_a_setting_that_a_class_does_not_know_is_not_tried() -> None:
     assert not any("causal" in one for one in settings("layers.Conv2D"))
 

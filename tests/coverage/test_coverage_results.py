@@ -254,11 +254,12 @@ def test_what_no_backend_can_do_is_no_failure_and_what_another_can_is() -> None:
 def test_what_cannot_be_made_again_is_a_failure_where_others_of_its_kind_can_be() -> None:
     error = checked(config=Check(error="TypeError: no"), h5=Check(error="no"))
     abstract = checked(config=Check(error="NotImplementedError: it has none"))
-    names = ("losses.A", "losses.B", "losses.c", "losses.Base")
-    told = dict(enumerate((error, checked(config=Check(0.0), h5=Check(0.0)), error, abstract)))
+    unsafe = checked(h5=Check(error="ValueError: a potential risk of arbitrary code execution"))
+    names = ("losses.A", "losses.B", "losses.c", "losses.Base", "losses.Function")
+    told = dict(enumerate((error, checked(config=Check(0.0), h5=Check(0.0)), error, abstract, unsafe)))
     facts = Facts(public={name: Public(name, ()) for name in names}, cases=told)
     run = tried([ProbeCase(number, name, {}, ("image",)) for number, name in enumerate(names)], {"keras9/a": facts})
-    assert [row.state for row in results.names(run)] == ["raises", "works", "works", "works"]
+    assert [row.state for row in results.names(run)] == ["raises", *["works"] * 4]
 
 
 def test_the_worst_check_decides_and_of_those_the_simplest() -> None:
