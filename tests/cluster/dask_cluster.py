@@ -25,6 +25,11 @@ if "kbench.cluster.block" in sys.orig_argv:
     from kbench.machine import host, peak_rates
     host.busy_cores = lambda: 0.0
     peak_rates.measure = lambda threads, cache_bytes, variables: {{**{LIMITS!r}, "threads": threads}}
+    if guest := os.environ.get("KBENCH_TEST_GUEST"):
+        from pathlib import Path
+        from kbench import paths
+        from kbench.planning import tasks  # which knows the true guest's hash
+        paths.GUEST = Path(guest)
 """
 
 
