@@ -13,6 +13,7 @@ from pathlib import Path
 from kbench.cells.launcher import Exit
 from kbench.cells.outcomes import MOST_REASON, outcome_of
 from kbench.cells.spec import RunPaths
+from kbench.errors import UserError
 from kbench.planning.tasks import MACHINES, CellTask
 from kbench.store import CellFolder, GuestReport
 from kbench.store.guest_files import last_lines
@@ -46,6 +47,14 @@ def meeting(task: CellTask, run_paths: RunPaths) -> list[str]:
     if task.engine == MACHINES and run_paths.place:
         return [run_paths.place.address(task)]
     return addresses(task.workers) if task.workers > 1 else []
+
+
+def check_environments(tasks: Sequence[CellTask], run_paths: RunPaths) -> None:
+    """Raises UserError if this machine has no environment for a cell of several: the others would wait for it."""
+    for task in tasks:
+        environment = run_paths.environments.get(task.environment)
+        if task.engine == MACHINES and isinstance(environment, str):
+            raise UserError(f"{task.backend} is unavailable on this machine: {environment}")
 
 
 def devices_of(task: CellTask, run_paths: RunPaths, worker: int) -> list[Device]:

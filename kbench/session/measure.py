@@ -15,7 +15,7 @@ from pathlib import Path
 from kbench import axes, paths, store
 from kbench.analysis.growing import GrowingRun
 from kbench.analysis.times import spreads
-from kbench.cells import compiling, launcher, orphans, runner, workdir
+from kbench.cells import compiling, launcher, orphans, runner, workdir, workers
 from kbench.cells.place import Place
 from kbench.cells.runner import Listener
 from kbench.cells.spec import RunPaths
@@ -63,6 +63,7 @@ def measure(
     with prepare.reserved():
         plan, run_paths = new_run(plan, parent, missing, on_event, name=name, command=command, gpus=gpus)
         run_paths = replace(run_paths, place=place)
+        workers.check_environments(plan.to_measure(), run_paths)
         with store.filling(run_paths.run):
             return measure_cells(plan, plan, run_paths, gpus, on_event, explain, trace)
 
