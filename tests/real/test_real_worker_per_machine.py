@@ -89,7 +89,7 @@ def test_if_the_second_machine_goes_nothing_hangs_and_a_sentence_says_so(
     cluster: DaskCluster, tmp_path: Path
 ) -> None:
     machines = {number: machine(cluster, number) for number in (1, 2)}
-    asked = [*options(tmp_path, cluster, "keras3/torch", 160), "--epochs", "1000000"]
+    asked = [*options(tmp_path, cluster, "keras3/torch", 160), "--epochs", "3000"]
     asked[asked.index("1,2")] = "2"
     client = subprocess.Popen(
         [sys.executable, "-m", "kbench", *asked], stderr=subprocess.PIPE, text=True, env={**os.environ}
