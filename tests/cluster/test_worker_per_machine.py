@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,7 +119,7 @@ def test_a_worker_that_never_joins_is_a_timeout_in_a_sentence(bench: Bench, clus
     )
 
 
-def test_if_the_second_machine_goes_the_whole_block_waits_for_another_one(
+def test_if_one_of_the_machines_goes_the_whole_block_waits_for_another_one(
     bench: Bench, cluster: DaskCluster, tmp_path: Path
 ) -> None:
     began, flag = tmp_path / "began", tmp_path / "go on"
@@ -140,6 +141,6 @@ def test_if_the_second_machine_goes_the_whole_block_waits_for_another_one(
     assert attempts(bench)[:2] == [("//127.0.1.2", "lost"), ("//127.0.1.1", "stopped")]
     assert sorted(attempts(bench)[2:]) == [("//127.0.1.1", "measured"), ("//127.0.1.3", "measured")]
     assert "[127.0.1.1] my_example: stopped after" in said
-    assert "s: worker 1 on 127.0.1.2: its worker is gone" in said, said
+    assert re.search(r" s: worker [01] on 127\.0\.1\.2: its worker is gone", said), said
     (one,) = measured(bench)
     assert one.outcome.status == "ok" and {about.rank for about in one.facts.workers} == {0, 1}
