@@ -141,7 +141,8 @@ class _Measuring:
         finally:
             self.running.pop(task.id, None)
         self.outcomes[task.id] = outcome
-        if outcome.out_of_memory and axes.BATCH_SIZE in task.varied:
+        # Several machines that measure the same cells would not all leave out the same ones.
+        if outcome.out_of_memory and axes.BATCH_SIZE in task.varied and self._here.place is None:
             self._largest.setdefault(task.key.without([axes.BATCH_SIZE]), task.batch_size)
         self._listener.ended(task, outcome)
 
@@ -271,18 +272,20 @@ def measure(
     """Measure a task on this machine, in its backend's environment; returns the outcome."""
     environment, device = run_paths.environments[task.environment], run_paths.devices[task.device]
     assert not isinstance(environment, str)
-    files = store.cell_folder(run_paths.run, task)
+    numbers = workers.numbers(task, run_paths)
+    of_each = [store.cell_folder(run_paths.run, task, number) for number in numbers]
+    files = of_each[0]
     with contextlib.ExitStack() as stack:
         try:
             work = stack.enter_context(workdir.work(task, run_paths, files)) if task.script is not None else None
         except (OSError, shutil.Error) as error:
             return Outcome(FAILED, f"the script's folder cannot be copied: {_first(error)}")
-        places = workers.addresses(task.workers) if task.workers > 1 else []
+        places = workers.meeting(task, run_paths)
         paths = [
             store.write_spec(
                 run_paths.run, task, specs.spec(task, run_paths, work, number, places), specs.keras_json(task), number
             )
-            for number in range(task.processes)
+            for number in numbers
         ]
         compiled = run_paths.compiled / task.row_id if run_paths.compiled and not work else None
         cached = compiled is not None and compiled.is_dir() and any(compiled.iterdir())
@@ -297,7 +300,7 @@ def measure(
                 files.keras_home,
                 of_program=work is not None,
             )
-            for number in range(task.processes)
+            for number in numbers
         ]
         progress = EpochReader(files.events)
 
@@ -308,7 +311,6 @@ def measure(
 
         more: dict[str, Any] = {"streams": Streams(store.stdin(run_paths.run), files.stdout)} if work else {}
         commands = [[str(environment.python), str(run_paths.guest), str(path)] for path in paths]
-        of_each = [files, *(store.cell_folder(run_paths.run, task, number) for number in range(1, task.processes))]
         if others := of_each[1:]:
             more["beside"] = [
                 Beside(commands[number], variables[number], one.log, _has_told_end(EpochReader(one.events)))
@@ -338,8 +340,8 @@ def measure(
             reason = f"its events cannot be read: {error.strerror or error}"
             return Outcome(FAILED, reason, ended.seconds, ended.code, ended.peak_memory_mib)
         report = reports[0]
-        if others:
-            outcome = workers.outcome(ended, reports, task, of_each)
+        if task.processes > 1:
+            outcome = workers.outcome(ended, reports, task, of_each, numbers[0])
         else:
             outcome = outcome_of(ended, report, task, files.log)
         outcome = replace(outcome, compilation_cached=cached)

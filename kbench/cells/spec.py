@@ -11,12 +11,13 @@ from typing import Any
 
 from kbench import axes, paths, store
 from kbench.arrays import Data
+from kbench.cells.place import Place
 from kbench.datasets import as_keras
 from kbench.datasets.as_keras import Served
 from kbench.environments import extra_packages
 from kbench.locales import in_utf8
 from kbench.paths import portable
-from kbench.planning.tasks import CellTask
+from kbench.planning.tasks import MACHINES, CellTask
 from kbench.selection import declared
 from kbench.values import CHANNELS_LAST, NATIVE, Device, Environment
 
@@ -76,6 +77,7 @@ class RunPaths:
     trained: Path | None = None  # a folder for the weights with which processes that only time steps begin
     gpus: Sequence[Device] = ()  # all of this machine: several workers take those from their device on
     compiled: Path | None = None  # for code that a cell's first process compiles and its repeats load
+    place: Place | None = None  # among the machines that have a worker each, if they do
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,7 @@ def spec(
         "addresses": list(addresses),
         "processes": task.processes,
         "scaling": task.scaling,
+        **({"interface": run_paths.place.interface()} if run_paths.place and task.engine == MACHINES else {}),
     }
     return {
         **record,

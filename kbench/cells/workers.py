@@ -13,7 +13,8 @@ from pathlib import Path
 from kbench.cells.launcher import Exit
 from kbench.cells.outcomes import MOST_REASON, outcome_of
 from kbench.cells.spec import RunPaths
-from kbench.planning.tasks import CellTask
+from kbench.errors import UserError
+from kbench.planning.tasks import MACHINES, CellTask
 from kbench.store import CellFolder, GuestReport
 from kbench.store.guest_files import last_lines
 from kbench.text import listed, plain
@@ -35,23 +36,50 @@ def addresses(count: int) -> list[str]:
         return [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
 
 
+def numbers(task: CellTask, run_paths: RunPaths) -> list[int]:
+    """Which of the cell's processes run on this machine."""
+    place = run_paths.place if task.engine == MACHINES else None
+    return [*range(task.processes)] if place is None else [place.rank]
+
+
+def meeting(task: CellTask, run_paths: RunPaths) -> list[str]:
+    """The addresses at which the cell's workers find each other: one for each, or the first one's."""
+    if task.engine == MACHINES and run_paths.place:
+        return [run_paths.place.address(task)]
+    return addresses(task.workers) if task.workers > 1 else []
+
+
+def check_environments(tasks: Sequence[CellTask], run_paths: RunPaths) -> None:
+    """Raises UserError if this machine has no environment for a cell of several: the others would wait for it."""
+    for task in tasks:
+        environment = run_paths.environments.get(task.environment)
+        if task.engine == MACHINES and isinstance(environment, str):
+            raise UserError(f"{task.backend} is unavailable on this machine: {environment}")
+
+
 def devices_of(task: CellTask, run_paths: RunPaths, worker: int) -> list[Device]:
     """Those that a process of the cell sees: of several workers on GPUs one each, or all of them in one process."""
     device = run_paths.devices[task.device]
-    if device.kind == "cpu" or task.workers == 1:
+    if device.kind == "cpu" or task.workers == 1 or task.engine == MACHINES:
         return [device]
     there = [one for one in run_paths.gpus if (one.index or 0) >= (device.index or 0)][: task.workers]
     return there if task.processes == 1 else there[worker : worker + 1]
 
 
-def outcome(ended: Exit, reports: Sequence[GuestReport], task: CellTask, files: Sequence[CellFolder]) -> Outcome:
-    """The outcome of a cell with several processes: that of the first worker, or of the one that is why it ended."""
+def outcome(
+    ended: Exit, reports: Sequence[GuestReport], task: CellTask, files: Sequence[CellFolder], rank: int = 0
+) -> Outcome:
+    """The outcome of a cell with several processes: that of the first worker, or of the one that is why it ended.
+
+    rank: of the first one on this machine.
+    """
     first = outcome_of(ended, reports[0], task, files[0].log)
     if first.status == OK:
         return first
     if ended.timed_out:
         done, more = first.reason.rsplit("; ", 1)
-        return replace(first, reason=f"{done}: {_waited(ended, reports)}; {more}")
+        waited = _waited_apart(rank, reports[0]) if task.engine == MACHINES else _waited(ended, reports)
+        return replace(first, reason=f"{done}: {waited}; {more}")
     if ended.over_memory:
         return first
     number = _blamed(ended, reports, files)
@@ -60,7 +88,12 @@ def outcome(ended: Exit, reports: Sequence[GuestReport], task: CellTask, files: 
     found = outcome_of(replace(ended, code=code), report, task, one.log)
     if taken := _port_taken(report, one.log):
         found = replace(found, reason=f"another program took its port meanwhile ({taken}); measure it again")
-    return replace(found, reason=f"worker {number}: {found.reason}"[:MOST_REASON])
+    return replace(found, reason=f"worker {rank + number}: {found.reason}"[:MOST_REASON])
+
+
+def is_lost(reason: str) -> bool:
+    """Whether that is how a worker fails that lost another one."""
+    return bool(_LOST.search(reason)) or signal.SIGABRT.name in reason
 
 
 def _blamed(ended: Exit, reports: Sequence[GuestReport], files: Sequence[CellFolder]) -> int:
@@ -79,6 +112,12 @@ def _port_taken(report: GuestReport, log: Path) -> str:
     """What a worker says of a port that is another program's by now; empty where it says nothing of that."""
     said = [report.facts.error, *last_lines(log, _LINES)]
     return next((plain(text)[:_MOST_SAID] for text in said if _TAKEN.search(text)), "")
+
+
+def _waited_apart(rank: int, report: GuestReport) -> str:
+    """Of a worker that was ended after the time limit, alone on its machine."""
+    told = f", and told nothing after {report.last}" if report.last else ", and told nothing"
+    return f"worker {rank} waited for those on other machines{told}"
 
 
 def _waited(ended: Exit, reports: Sequence[GuestReport]) -> str:

@@ -34,7 +34,7 @@ _VARIANTS = (
     (f"@{groups.VARIANTS}",),
 )
 _HOW_OFTEN = ("how often each cell is measured", ("--repeats", "--precision", "--budget", "--interleave"))
-_CLUSTER = ("on a cluster", ("--on", "--spread", "--select"))
+_CLUSTER = ("on a cluster", ("--on", "--spread", "--select", "--worker-per-machine"))
 _DATA = ("data", ("--data", "--data-dir"))
 _SHOWN = ("--format", "--columns", "--sort", "--export")
 _DETAIL = ("", ("--quiet", "--verbose"))  # without a title: one or the other

@@ -99,6 +99,11 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "use only machines with this in the GPU's or processor's name, or with so many cores: gpu=H100, or "
         "cpu=EPYC,cores=16",
     },
+    "--worker-per-machine": {
+        **_FLAG,
+        "help": "with --workers 2 or more, each on a machine of its own, of one kind; one after the other, as "
+        "with --interleave off (default: all workers of a cell on one machine)",
+    },
     # How much is measured.
     "--profile": {
         **_choices("profile"),

@@ -73,8 +73,10 @@ def _measure(order: BlockOrder, folder: Path) -> Result:
         name="block",
         command=shlex.join(order.argv),
         only=lambda task: task.repeat == order.block.repeat,
+        place=order.place,
     )
-    terminal.print_example(summarised(there))
+    if order.place is None or order.place.rank == 0:
+        terminal.print_example(summarised(there))
     run = there.folder
     files = {one.relative_to(run).as_posix(): one for pattern in KEPT for one in run.glob(pattern)}
     return Result(

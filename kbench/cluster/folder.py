@@ -36,7 +36,8 @@ JOINED = ("backends", "examples")  # parts of the plans of blocks
 MOST_BYTES, MOST_FILES = 2**28, 10_000  # of a block's files together
 # What a worker may send back.
 _ALLOWED = re.compile(
-    r"run\.json|locks/[^/]+\.lock|cells/[^/]+/([a-z]+\.(json|jsonl|txt)|keras_home/keras\.json)", re.ASCII
+    r"run\.json|locks/[^/]+\.lock|cells/[^/]+/([a-z]+(\.worker\d+)?\.(json|jsonl|txt)|keras_home/keras\.json)",
+    re.ASCII,
 )
 
 

@@ -8,6 +8,8 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from kbench.cells.place import Place
+
 T = TypeVar("T")
 
 encode = msgspec.msgpack.encode
@@ -43,6 +45,7 @@ class BlockOrder:
     sha256: str  # of the example's file
     argv: tuple[str, ...]  # the client's command line
     files: Mapping[str, bytes] = field(default_factory=dict)  # the user's example, twins and backends, by path
+    place: Place | None = None  # among the machines that measure it together
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from kbench import axes, paths
+from kbench.cells.place import Place
 from kbench.cluster.block import BACKENDS, EXAMPLES
 from kbench.cluster.folder import ClusterRun
 from kbench.cluster.messages import Block, BlockOrder
@@ -37,6 +40,11 @@ def sent(request: Request, chosen: Sequence[Example], threads: tuple[int, ...] |
     return asked
 
 
+def machines(asked: Mapping[str, Any]) -> int:
+    """How many machines a block of this request, as it is sent, takes at once."""
+    return max(asked["values"][axes.WORKERS]) if asked.get("worker_per_machine") else 1
+
+
 class Orders:
     """The orders of a run's blocks."""
 
@@ -47,8 +55,15 @@ class Orders:
         self._examples = {one.name: one for one in loaded}
         self._backends = _own_backends()
 
-    def of(self, block: Block) -> BlockOrder:
-        """The block's order."""
+    def of(self, block: Block, hosts: Sequence[str]) -> list[BlockOrder]:
+        """The block's orders for these machines: several have a worker each."""
+        order = self._of(block)
+        if len(hosts) == 1:
+            return [order]
+        token = secrets.token_hex(8)
+        return [replace(order, place=Place(rank, hosts[0], token)) for rank in range(len(hosts))]
+
+    def _of(self, block: Block) -> BlockOrder:
         example = self._examples[block.example]
         own = example.path.is_relative_to(paths.project_folder("examples_models"))
         below = example.path.relative_to(paths.project_folder("examples_models")) if own else example.path

@@ -102,25 +102,27 @@ def _print_plan(record: ClusterRun, profile: str, file: TextIO) -> None:
         f"  backends   {', '.join(record.request['backends'])}",
         f"  examples   {', '.join(examples)}",
         f"  repeats    {record.request['repeats']}",
-        *_of_workers(record.request["values"].get(axes.WORKERS, ())),
+        *_of_workers(record.request["values"].get(axes.WORKERS, ()), orders.machines(record.request)),
         f"  on         {record.on}{f', machines with {record.select}' if record.select else ''}",
     ]
     print("\n".join(lines), file=file, flush=True)
 
 
-def _of_workers(counts: Sequence[int]) -> list[str]:
+def _of_workers(counts: Sequence[int], machines_each: int) -> list[str]:
     """Where several workers are."""
-    return (
-        [f"  workers    {', '.join(map(str, counts))}: all of a cell on one machine"]
-        if max(counts, default=1) > 1
-        else []
+    if max(counts, default=1) == 1:
+        return []
+    where = (
+        f"each on a machine of its own, of {machines_each}" if machines_each > 1 else "all of a cell on one machine"
     )
+    return [f"  workers    {', '.join(map(str, counts))}: {where}"]
 
 
 def _measure(run: Path, record: ClusterRun, made: Orders, wanted: Output) -> int:
     quiet = wanted.detail == terminal.QUIET
     say: Callable[[str], None] = (lambda line: None) if quiet else terminal.print_note
-    schedule = Schedule(record.blocks, record.spread, folder.finished_blocks(run))
+    machines_each = orders.machines(record.request)
+    schedule = Schedule(record.blocks, record.spread, folder.finished_blocks(run), machines_each)
     status = 0
     with interrupts.ended_as_interrupted():
         try:

@@ -56,7 +56,7 @@ def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Devic
     pythons = chosen_pythons(options, known)
     asked = {one.name: value for one in fields(Request) if (value := options.get(one.name)) is not None}
     mirror = data_folder(options)
-    asked |= _how_often(options)
+    asked |= _how_often(options) | ({"interleave": "off"} if options.get("worker_per_machine") else {})
     if len(options.get("scaling") or ()) > 1:
         raise UserError("--scaling: a run has one, strong or weak: leave one out.")
     asked |= {
@@ -191,6 +191,13 @@ def _how_often(options: Options) -> dict[str, Any]:
         return {"repeats": count, "seeds": "different"}
     if repeats and (precision or budget):
         raise UserError("--repeats fixes how often cells are measured: leave it out, or --precision and --budget.")
+    if options.get("worker_per_machine"):  # or they would not all measure the same cells
+        if precision or budget:
+            raise UserError(
+                "--worker-per-machine: all machines measure a cell as often as --repeats says: leave out --precision "
+                "and --budget."
+            )
+        return {}
     small = options.get("profile") == "smoke" and not (precision or budget)
     if repeats or small or "repeats" not in options:
         return {}

@@ -28,6 +28,8 @@ def _run(options: Options) -> int:
         return _on_cluster(options)
     if options.get("spread") or options.get("select"):
         raise UserError("--spread and --select are for a cluster: name it with --on.")
+    if options.get("worker_per_machine"):
+        raise UserError("--worker-per-machine is for a cluster: name it with --on.")
     request = choices.request(options, known_backends(), devices.gpus())
     wanted = choices.output(options)
     results, name = options["results"], options["name"]
@@ -56,6 +58,8 @@ def _on_cluster(options: Options) -> int:
         raise UserError("--suite depends on the cores of one machine: leave out --on.")
     if options["export"]:
         raise UserError("--export is for a run on one machine: each kind's summary files are in its folder.")
+    if options["worker_per_machine"] and max(options["workers"] or (1,)) == 1:
+        raise UserError("--worker-per-machine is for several workers: ask for them with --workers, such as 1,2.")
     cluster = Cluster(
         on=options["on"],
         device=options["device"],

@@ -97,6 +97,7 @@ class Request:
     # left to the profile or the example.
     values: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     threads_each: bool = False  # whether each worker has so many threads; else several workers divide them
+    worker_per_machine: bool = False  # whether several workers of a cell are on as many machines
     suite: Suite | None = None  # what it says of an example counts instead of the fields above
     steps: Count | None = None  # of a suite: an epoch has at least so many
     profile: Literal["smoke", "quick", "full"] = "quick"

@@ -27,7 +27,7 @@ from kbench.axes import (
 from kbench.errors import Unavailable, Unsupported, UserError
 from kbench.masking import masked_variables
 from kbench.planning.request import MAX, Request
-from kbench.planning.tasks import CellTask, guest_sha256, of_build
+from kbench.planning.tasks import MACHINES, PROCESSES, CellTask, guest_sha256, of_build
 from kbench.selection import sources, twins
 from kbench.selection.builds import pick_build
 from kbench.selection.suites import INFER, TRAIN
@@ -77,13 +77,13 @@ def of_example(
     given = _values(example, request)
     varied = (*of_work, *([DATA] if len(sources) > 1 else []), *(name for name, of in given.items() if len(of) > 1))
     sizes = [dict(zip(given, point, strict=True)) for point in product(*given.values())]
-    if not request.threads_each:
+    if not request.threads_each and not request.worker_per_machine:
         sizes = [{**one, THREADS: max(1, int(one[THREADS]) // int(one[WORKERS]))} for one in sizes]
         varied += (THREADS,) if WORKERS in varied and THREADS not in varied else ()
     for values, source, device, backend in product(sizes, sources or ("",), devices, backends):
         of_backend, verdict = fields_of_backend(backend, example.task, request, device)
         of_twin, unwritten = _of_twin(example, backend, request, backends)
-        alone = _cannot_work_together(example, backend, values, device, gpus)
+        alone = _cannot_work_together(example, backend, values, device, gpus, request.worker_per_machine)
         for layout in _layouts(example, backend, request.on(LAYOUT), device):
             other = backend.kind == NATIVE and example.input == "image" and layout != _native(backend, device)
             found = verdict or unwritten or alone
@@ -110,7 +110,7 @@ def of_example(
                 passed=passed,
                 memory_limit_mib=request.memory_limit_mib,
                 script=_of_script(request, backend),
-                engine=backend.workers if int(values[WORKERS]) > 1 else "",
+                engine=_engine(backend, values, request),
                 guest_sha256=guest_sha256(),
                 **_of_example(example, request, values),
                 **of_backend,
@@ -119,19 +119,34 @@ def of_example(
             yield row, found
 
 
+def _engine(backend: Backend, values: Mapping[str, Value], request: Request) -> str:
+    """What the workers of a cell are; empty if there is one."""
+    if int(values[WORKERS]) == 1:
+        return ""
+    return MACHINES if request.worker_per_machine and backend.workers == PROCESSES else backend.workers
+
+
 def _cannot_work_together(
-    example: Example, backend: Backend, values: Mapping[str, Value], device: Device, gpus: Sequence[Device]
+    example: Example,
+    backend: Backend,
+    values: Mapping[str, Value],
+    device: Device,
+    gpus: Sequence[Device],
+    apart: bool,
 ) -> Outcome | None:
-    """The outcome of several workers that cannot train together; None if they can, or there is one."""
+    """The outcome of several workers that cannot train together; None if they can, or there is one. apart: each is on
+    a machine of its own.
+    """
     count, batch = int(values[WORKERS]), int(values[BATCH_SIZE])
     there = sum((one.index or 0) >= (device.index or 0) for one in gpus)
     possible = {
         "only training has several workers": example.task != TRAIN,
         backend.no_workers or f"{backend.name} trains with one worker only": not backend.workers,
+        "its workers are devices of one process, so they are on one machine": apart and backend.workers != PROCESSES,
         f"a batch of {batch:,} cannot be divided among {count} workers": values[SCALING] != WEAK
         and batch % count > 0,
         f"{count} workers need {count} GPUs from {device.label} on, of which this machine has {there}": (
-            device.kind == "gpu" and there < count
+            device.kind == "gpu" and there < count and not apart
         ),
     }
     why = next((text for text, applies in possible.items() if applies), "")

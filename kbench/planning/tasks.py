@@ -20,6 +20,7 @@ from kbench.selection import sources
 from kbench.values import Build, Cell
 
 FLOATX = "float32"
+PROCESSES, MACHINES = "processes", "machines"  # what several workers are, if not devices of one process
 EPSILON = 1e-7
 # Enough to notice another value, too few to guess it.
 DIGITS_OF_A_SECRET = 8
@@ -44,7 +45,7 @@ class CellTask(Cell):
     fixed_batch: tuple[str, ...] = ()
     ordered_updates: bool = False
     corrected_normalization: bool = False
-    engine: str = ""  # of several workers: "devices" of one process, or "processes"
+    engine: str = ""  # of several workers: "devices" of one process, PROCESSES of one machine, or MACHINES
     jit: str = ""  # "on" or "off"; empty for the backend's default
     policy: str = ""  # Keras's dtype policy; empty for its default
     sources: Mapping[str, str] = field(default_factory=dict)  # package in a local folder -> hash of its code
@@ -83,8 +84,8 @@ class CellTask(Cell):
 
     @property
     def processes(self) -> int:
-        """How many it runs in at once."""
-        return self.workers if self.engine == "processes" else 1
+        """How many it runs in at once, on all its machines."""
+        return self.workers if self.engine in (PROCESSES, MACHINES) else 1
 
     @property
     def record(self) -> dict[str, Any]:

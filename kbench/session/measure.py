@@ -15,7 +15,8 @@ from pathlib import Path
 from kbench import axes, paths, store
 from kbench.analysis.growing import GrowingRun
 from kbench.analysis.times import spreads
-from kbench.cells import compiling, launcher, orphans, runner, workdir
+from kbench.cells import compiling, launcher, orphans, runner, workdir, workers
+from kbench.cells.place import Place
 from kbench.cells.runner import Listener
 from kbench.cells.spec import RunPaths
 from kbench.errors import Interrupted, Stopped, UserError
@@ -41,23 +42,28 @@ def measure(
     explain: bool = False,
     trace: bool = False,
     only: Callable[[CellTask], bool] | None = None,
+    place: Place | None = None,
 ) -> RunResults:
     """Measure what is asked for, as a new run below `folder`, the results folder; returns its measurements.
 
     `name` is that of the run's own folder, the current time if it is not given. `command` is kept with the results:
     how they came about. `explain`: also measure why rows differ; `trace`: also trace some steps of each. `only`
-    leaves cells out. Raises UserError; once there is something to be resumed, that is Stopped, or Interrupted if the
-    user ended it.
+    leaves cells out; `place` is this machine's, where several have a worker each. Raises UserError; once there is
+    something to be resumed, that is Stopped, or Interrupted if the user ended it.
     """
     parent = check_folder(request, folder, name)
     gpus = devices.gpus()
     plan = planned(request, on_event, gpus)
     if only is not None:
         plan = replace(plan, tasks=tuple(filter(only, plan.tasks)))
+    if place is not None:
+        plan = replace(plan, tasks=place.own(plan.tasks))
     missing = prepare.to_make(plan)
     on_event(events.Planned(plan, tuple(missing)))
     with prepare.reserved():
         plan, run_paths = new_run(plan, parent, missing, on_event, name=name, command=command, gpus=gpus)
+        run_paths = replace(run_paths, place=place)
+        workers.check_environments(plan.to_measure(), run_paths)
         with store.filling(run_paths.run):
             return measure_cells(plan, plan, run_paths, gpus, on_event, explain, trace)
 
@@ -121,6 +127,8 @@ def measure_cells(
     trace: bool = False,
 ) -> RunResults:
     """Run the cells of `to_run`, and repeats where rows of the whole plan are undecided. Raises as `measure` does."""
+    if plan.request.worker_per_machine and run_paths.place is None:
+        raise UserError("A worker per machine needs a cluster: name it with --on, and start a new run.")
     with interrupts.ended_as_interrupted():
         try:
             run = GrowingRun(run_paths.run)

@@ -21,10 +21,25 @@ import sys
 if version := os.environ.get("KBENCH_TEST_VERSION"):
     import kbench.version
     kbench.version.__version__ = version
+if (apart := os.environ.get("KBENCH_TEST_LOCKS")) and "distributed.cli.dask_worker" in sys.orig_argv:
+    from pathlib import Path
+    from kbench import paths
+    paths.cache_folder = lambda: Path(apart)  # of this process, which only has a lock there; not of its blocks
 if "kbench.cluster.block" in sys.orig_argv:
     from kbench.machine import host, peak_rates
     host.busy_cores = lambda: 0.0
     peak_rates.measure = lambda threads, cache_bytes, variables: {{**{LIMITS!r}, "threads": threads}}
+    if guest := os.environ.get("KBENCH_TEST_GUEST"):
+        from pathlib import Path
+        from kbench import paths
+        from kbench.planning import tasks  # which knows the true guest's hash
+        paths.GUEST = Path(guest)
+    if weights := os.environ.get("KBENCH_TEST_WEIGHTS"):
+        from kbench.cells import spec
+        made = spec.spec
+        spec.spec = lambda task, *args, **given: {{
+            **made(task, *args, **given), "trained": os.path.join(weights, f"{{task.workers}}.npz")
+        }}
 """
 
 

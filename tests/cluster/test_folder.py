@@ -49,8 +49,10 @@ def everything(run: Path) -> list[Path]:
 
 
 def test_a_block_is_kept_with_its_cells_and_counts_as_measured(run: Path) -> None:
-    folder.accept(run, "fast", BLOCK, sent())
+    of_another_worker = {f"cells/{ID}/{name}": b"" for name in ("events.worker1.jsonl", "log.worker12.txt")}
+    folder.accept(run, "fast", BLOCK, sent(**of_another_worker))
     assert folder.finished_blocks(run) == {"one__r1"}
+    assert all((run / "machines/fast" / name).is_file() for name in of_another_worker)
     folder.join(run, run / "machines/fast")
     assert [one.cell.id for one in store.read(run / "machines/fast").measured] == [ID]
 
@@ -61,6 +63,7 @@ def test_a_block_is_kept_with_its_cells_and_counts_as_measured(run: Path) -> Non
         "../outside.json", "/etc/cron.d/x", "cells/../../x/outcome.json", f"cells/{ID}/../x.json", "cells/x/run.sh",
         "cells/.hidden/outcome.json", "report.html", f"cells/{ID}/keras_home/x.json", "locks/../x.lock", "a\0.json",
         "cells/..\\x/outcome.json/..", "locks/.lock",
+        f"cells/{ID}/events.worker.jsonl", f"cells/{ID}/events.worker1.worker2.jsonl",
     ],
 )  # fmt: skip
 def test_a_file_that_is_none_of_a_blocks_is_refused_with_all_others(run: Path, name: str) -> None:

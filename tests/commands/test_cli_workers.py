@@ -10,7 +10,9 @@ from fake_bench import EXAMPLE, Bench, refused
 
 from kbench import paths, store
 from kbench.cells import launcher
+from kbench.errors import UserError
 from kbench.planning import request as requests
+from kbench.session import measure as measuring
 
 GUEST = Path(__file__).parents[1] / "faults" / "workers_guest.py"
 # The stub runs the whole example, whose imports it has not got: they are left out.
@@ -109,3 +111,35 @@ def test_what_was_not_asked_for_is_as_before(workers: Bench) -> None:
     assert "worker" not in said.replace("my_example", "")
     assert [row["workers"] for row in rows(workers)] == ["1"]
     refused(workers.measure("--workers", "0"), "--workers", "'0' is not a whole number from 1 to 64")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--workers", "2"), "is for a cluster: name it with --on."),
+        (("--on", "tcp://127.0.0.1:1"), "is for several workers: ask for them with --workers, such as 1,2."),
+        (("--on", "tcp://127.0.0.1:1", "--workers", "1"), "is for several workers"),
+        (("--on", "tcp://127.0.0.1:1", "--workers", "2", "--budget", "1m"), "leave out --precision and --budget."),
+        (
+            ("--on", "tcp://127.0.0.1:1", "--workers", "2", "--precision", "0.1"),
+            "leave out --precision and --budget.",
+        ),
+    ],
+)
+def test_a_worker_per_machine_is_for_several_on_a_cluster(bench: Bench, options: tuple[str, ...], words: str) -> None:
+    refused(bench.measure("--worker-per-machine", *options), "--worker-per-machine", words)
+
+
+def test_a_plan_with_a_worker_per_machine_says_how_many_a_block_takes(bench: Bench) -> None:
+    asked = ("--on", "tcp://127.0.0.1:1", "--workers", "1,4", "--dry-run")
+    assert "workers    1, 4: all of a cell on one machine" in bench.measure(*asked).out
+    assert "workers    1, 4: each on a machine of its own, of 4" in bench.measure(*asked, "--worker-per-machine").out
+
+
+def test_kbench_measure_says_that_a_worker_per_machine_needs_a_cluster(bench: Bench) -> None:
+    asked = requests.Request(
+        backends=("keras9/fake",), examples=("my_example.py",), values={"workers": (2,)}, profile="smoke",
+        worker_per_machine=True,
+    )  # fmt: skip
+    with pytest.raises(UserError, match="A worker per machine needs a cluster: name it with --on"):
+        measuring.measure(asked, bench.results)

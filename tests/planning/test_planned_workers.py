@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fake_runs import request
 
 from kbench import paths
+from kbench.cells import workers
+from kbench.cells.place import Place
+from kbench.cells.spec import RunPaths
+from kbench.errors import UserError
 from kbench.machine import devices
 from kbench.planning import plan
 from kbench.planning import request as requests
@@ -83,6 +88,58 @@ def test_one_worker_is_the_same_cell_as_before_there_were_any() -> None:
     assert cells(workers=(2,))[0].identity != one.identity
     assert [one.processes for one in cells(workers=(1, 2), engine="processes")] == [1, 2]
     assert [one.processes for one in cells(workers=(1, 2), engine="devices")] == [1, 1]
+
+
+def test_a_worker_on_a_machine_of_its_own_has_all_its_cores_and_one_of_its_gpus() -> None:
+    one, two = cells(workers=(1, 2), worker_per_machine=True)
+    assert (one.threads, two.threads) == (8, 8) and "threads" not in two.varied
+    assert (one.engine, two.engine, two.processes) == ("", "machines", 2)
+    assert one.identity == cells(workers=(1,))[0].identity and two.identity != cells(workers=(2,))[0].identity
+    asked: dict[str, Any] = {"workers": (4,), "device": ("gpu:0",), "gpus": GPUS, "worker_per_machine": True}
+    (four,) = cells(**asked)
+    here = RunPaths(
+        run=Path(), devices={"gpu:0": GPUS[0]}, examples={}, data={}, published_weights={}, environments={},
+        passed={}, gpus=GPUS, place=Place(3, "10.0.0.1", "a"),
+    )  # fmt: skip
+    assert workers.numbers(four, here) == [3] and workers.devices_of(four, here, 3) == GPUS[:1]
+
+
+def test_workers_that_are_devices_of_one_process_are_on_one_machine() -> None:
+    asked: dict[str, Any] = {"workers": (1, 2), "worker_per_machine": True}
+    said = "its workers are devices of one process, so they are on one machine"
+    assert reasons(engine="devices", **asked) == [said] and reasons(**asked) == []
+    assert reasons(engine="", **asked) == ["its engine has none"]
+
+
+def test_all_machines_find_the_same_address_for_a_cell_and_the_next_attempt_another() -> None:
+    one, two = cells(workers=(2, 4), worker_per_machine=True)
+    first, second = Place(0, "10.0.0.1", "a"), Place(1, "10.0.0.1", "a")
+    assert first.address(one) == second.address(one) != first.address(two)
+    assert first.address(one) != replace(first, token="b").address(one)
+    host, _, port = first.address(one).partition(":")
+    assert host == "10.0.0.1" and 20_000 <= int(port) < 32_000
+
+
+def test_a_machine_takes_part_in_the_cells_that_have_its_worker_and_waits_for_all_before_it() -> None:
+    tasks = cells(workers=(1, 2, 4), worker_per_machine=True, timeout=60.0)
+    seen = [[(one.workers, one.timeout) for one in Place(rank, "a", "").own(tasks)] for rank in range(4)]
+    assert seen == [
+        [(1, 60.0), (2, 60.0), (4, 60.0)],
+        [(2, 120.0), (4, 180.0)],
+        [(4, 180.0)],
+        [(4, 180.0)],
+    ]
+
+
+def test_a_machine_without_the_environment_says_so_before_others_wait_for_it() -> None:
+    alone, several = cells(workers=(1, 2), worker_per_machine=True)
+    here = RunPaths(
+        run=Path(), devices={}, examples={}, data={}, published_weights={}, passed={},
+        environments={alone.environment: "no Python 3.11"},
+    )  # fmt: skip
+    workers.check_environments([alone], here)
+    with pytest.raises(UserError, match=r"keras3/torch is unavailable on this machine: no Python 3\.11"):
+        workers.check_environments([alone, several], here)
 
 
 def test_a_process_sees_the_gpus_of_its_workers_alone() -> None:

@@ -336,6 +336,9 @@ class TorchProcesses(Workers):
         host, _, port = about["addresses"][0].rpartition(":")
         if host.startswith("127."):
             os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+        elif about.get("interface"):  # or they take that of this machine's name, which others may not reach
+            for name in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"):
+                os.environ.setdefault(name, about["interface"])
         import torch.distributed as together
 
         listens: Dict[str, Any] = {}

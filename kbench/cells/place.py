@@ -1,0 +1,49 @@
+"""The place of this machine among several that have a worker each: which one is its own, and where they meet."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
+import psutil
+
+from kbench.planning.tasks import CellTask
+
+FIRST_PORT, PORTS = 20_000, 12_000  # below those that systems give to whoever asks for any
+
+
+@dataclass(frozen=True)
+class Place:
+    """Of a machine, while it measures what the others do, cell by cell."""
+
+    rank: int  # of its worker in each cell that has so many
+    leader: str  # the host of the first one
+    token: str  # of this attempt: the ports of the next one are others
+
+    def address(self, task: CellTask) -> str:
+        """Where the workers of a cell meet, as all machines find by themselves."""
+        number = hashlib.sha256(f"{self.token} {task.id}".encode()).digest()
+        return f"{self.leader}:{FIRST_PORT + int.from_bytes(number[:4], 'big') % PORTS}"
+
+    def interface(self) -> str:
+        """The network interface by which this machine and the first one reach each other; empty if unknown."""
+        with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+            one.connect((self.leader, FIRST_PORT))  # sends nothing
+            own = one.getsockname()[0]
+            there = psutil.net_if_addrs().items()
+            return next((name for name, has in there if own in {address.address for address in has}), "")
+        return ""
+
+    def own(self, tasks: Sequence[CellTask]) -> tuple[CellTask, ...]:
+        """The cells of this machine, in their order. The first one has all; another may have to wait for each until
+        all before it are done there.
+        """
+        if self.rank == 0:
+            return tuple(tasks)
+        until = accumulate(task.timeout for task in tasks)
+        waiting = (replace(task, timeout=seconds) for task, seconds in zip(tasks, until, strict=True))
+        return tuple(task for task in waiting if task.workers > self.rank)
