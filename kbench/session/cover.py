@@ -44,7 +44,7 @@ SUBJECT = "public names"  # in place of an example
 PROCESS_SECONDS = 3600.0  # of a process, then the next one goes on
 CASE_SECONDS = 120.0  # then it hangs: a backend may compile for a minute
 MEMORY_SHARE = 0.5  # of what is free, for the processes of a backend
-LEAST_MIB = 3072.0  # of that for each: JAX keeps what it has compiled
+LEAST_MIB = 3072.0  # of that for each: some keep all that they have compiled
 LEAST_CASES = 50  # of a process beside another one: it takes seconds to start
 ROUNDS = 16  # over all names, since layers take longest: the time left follows from the first ones
 
