@@ -227,7 +227,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         _IN: {
             "coverage": {
                 "help": "end a process that uses more memory than this, such as 8GiB: its case crashes, and the next "
-                "ones go on (default: half of what is free)"
+                "ones go on (default: half of what is free, shared among those side by side)"
             }
         },
     },
