@@ -20,7 +20,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -76,9 +76,9 @@ class Instead:
 class Orders:
     """As kbench.cluster.orders.Orders."""
 
-    def of(self, block: Block) -> BlockOrder:
-        """The block's order."""
-        return BlockOrder(block=block, request={}, device="cpu", path="", sha256="", argv=())
+    def of(self, block: Block, hosts: Sequence[str]) -> list[BlockOrder]:
+        """The block's order for each machine."""
+        return [BlockOrder(block=block, request={}, device="cpu", path="", sha256="", argv=()) for _ in hosts]
 
 
 def serve(workers: int, pipe: Connection) -> None:
