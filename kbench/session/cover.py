@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 
 from kbench import axes, store
@@ -46,7 +47,7 @@ CASE_SECONDS = 120.0  # then it hangs: a backend may compile for a minute
 MEMORY_SHARE = 0.5  # of what is free, for the processes of a backend
 LEAST_MIB = 3072.0  # of that for each: some keep all that they have compiled
 LEAST_CASES = 50  # of a process beside another one: it takes seconds to start
-ROUNDS = 16  # over all names, since layers take longest: the time left follows from the first ones
+ROUNDS = 16  # over all names, as layers take longest: the time left follows from the first ones
 
 
 def cover(
@@ -348,7 +349,7 @@ def _try(run: _Run, on_event: OnEvent) -> None:
         tasks = [
             _with(first[name], own, process + number, not run.quick)
             for name, of in left.items()
-            for number, own in enumerate(_shares(of, at_once))
+            for number, own in enumerate(_shares(of, at_once, *_order(run, name)))
         ]
         run.plan = replace(run.plan, tasks=(*run.plan.tasks, *tasks))
         run.keep()
@@ -358,11 +359,29 @@ def _try(run: _Run, on_event: OnEvent) -> None:
     shutil.rmtree(run.here.run / SAVED, ignore_errors=True)
 
 
-def _shares(cases: Sequence[ProbeCase], at_once: int) -> list[Sequence[ProbeCase]]:
-    """The cases of each process of a backend."""
+def _order(run: _Run, backend: str) -> tuple[Sequence[str], set[int]]:
+    """All names of a generation in the order in which they are tried, and cases that a process ended in."""
+    names = [*dict.fromkeys(one.name for one in run.cases[results.generation(backend)])]
+    begun = {one.facts.begun for one in run.read().measured if one.cell.backend == backend}
+    return [name for start in range(ROUNDS) for name in names[start::ROUNDS]], {
+        one for one in begun if one is not None
+    }
+
+
+def _shares(
+    cases: Sequence[ProbeCase], at_once: int, order: Sequence[str], ended: Collection[int] = ()
+) -> list[list[ProbeCase]]:
+    """The cases of each process of a backend: those of a name together, which share what is compiled; but first the
+    ones that `ended` a process.
+    """
+    rank = {name: number for number, name in enumerate(order)}
+    others = sorted((one for one in cases if one.id not in ended), key=lambda one: (rank[one.name], one.id))
+    groups = [
+        *([one] for one in cases if one.id in ended),
+        *(list(of) for _, of in groupby(others, lambda one: one.name)),
+    ]
     processes = max(1, min(at_once, len(cases) // LEAST_CASES))
-    in_rounds = sorted(cases, key=lambda one: (one.id % ROUNDS, one.id))
-    return [in_rounds[number::processes] for number in range(processes)]
+    return [[one for of in groups[number::processes] for one in of] for number in range(processes)]
 
 
 def _with(task: CellTask, left: Sequence[ProbeCase], process: int, checks: bool) -> CellTask:

@@ -7,7 +7,6 @@ import json
 import os
 import signal
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from fake_bench import Bench, Said, refused
 from kbench import store
 from kbench.cells import launcher
 from kbench.coverage import results
+from kbench.coverage.values import ProbeCase
 from kbench.session import cover
 from kbench.store import guest_files
 
@@ -285,9 +285,12 @@ def test_the_cases_of_a_backend_are_shared_among_processes_and_each_crash_is_att
     cases = {
         name: sorted(tuple(one.facts.cases) for one in cells if one.cell.backend == name) for name in states(three)
     }
-    shares = cover._shares([SimpleNamespace(id=number) for number in range(100)], 2)  # type: ignore[misc]
+    made = [ProbeCase(number, f"layers.L{number // 5:02}", {}, ()) for number in range(100)]
+    names = [f"layers.L{number:02}" for number in range(20)]
+    shares = cover._shares(made, 2, names, {57})
     assert sorted(one.id for share in shares for one in share) == list(range(100))
-    assert [one.id for one in shares[0][:3]] == [0, 32, 64], "of all names some at first"
+    assert shares[0][0].id == 57, "what ended a process is the first of another one"
+    assert not {one.name for one in shares[0][1:]} & {one.name for one in shares[1]} - {"layers.L11"}
     assert cases["keras9/third"] == [(), (0,), (1,)]
     assert cases["keras9/second"] == [(), (), (1,)] and states(three)["keras9/second"] == ["crashes", "same"]
 
