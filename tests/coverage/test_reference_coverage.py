@@ -1,0 +1,36 @@
+"""The counts in docs/coverage.md are those of the packed runs, and every backend of Keras has some."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from kbench import paths, store
+from kbench.coverage import known
+from kbench.coverage.values import ABSENT, CRASHES, DIFFERS, GOOD, HANGS, NOT_RUN, RAISES
+from kbench.selection.known import known_backends
+from kbench.values import EXPORT, NATIVE
+
+CHECKOUT = Path(__file__).parents[2]
+RUNS = [CHECKOUT / "results" / f"reference-coverage-{generation}" for generation in ("keras2", "keras3")]
+DOCS = (paths.project_folder("docs") / "coverage.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
+def test_the_counts_of_docs_are_those_of_the_packed_run(run: Path) -> None:
+    found: dict[str, Counter[str]] = {}
+    for row in known.names(store.read(run)):
+        found.setdefault(row.backend, Counter())[row.state] += 1
+    for backend, states in found.items():
+        assert not states[NOT_RUN], "it is complete"
+        good = sum(states[state] for state in GOOD)
+        cells = [good, *(states[state] for state in (DIFFERS, RAISES, CRASHES, HANGS, ABSENT))]
+        assert f"| {backend} | {' | '.join(map(str, cells))} |" in DOCS
+
+
+def test_each_backend_of_keras_has_been_tried() -> None:
+    of_keras = {one.name for one in known_backends().values() if one.kind not in (NATIVE, EXPORT)}
+    assert {*re.findall(r"^\| (keras\d/\w+) \| \d", DOCS, re.MULTILINE)} == of_keras
