@@ -10,7 +10,11 @@ from kbench.analysis.rows import summarised
 from kbench.tables.csv import summary_csv
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
-RUNS = [RESULTS / name for name in store.names(RESULTS) if name.startswith(store.REFERENCE)]
+RUNS = [
+    RESULTS / name
+    for name in store.names(RESULTS)
+    if name.startswith(store.REFERENCE) and "-coverage-" not in name  # which times nothing
+]
 # What rows of one table differ in without being compared.
 OF_TABLE = ("example", "device", "task", "batch_size", "samples", "threads", "data_source", "epochs")
 
