@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Asked:
     metavar: str = "LIST"
     repeated: bool = False  # one value each time that the option is given
     default: str | None = None
+    help_of: Mapping[str, str] = field(default_factory=dict)  # a command -> its own help
     called: str = ""  # among a command's options, if not as the option is
 
     @property

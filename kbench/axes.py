@@ -158,9 +158,9 @@ AXES: tuple[Axis, ...] = (
         "threads", "threads", "{} threads", number=True, speeds_up=True, default=0,  # 0: unknown
         asked=Asked(
             "--threads", "CPU threads of each process, and with --workers of each worker, if the framework supports "
-            "it (default: one per available core; coverage: 1, and a process per core)",
-            "several: a row for each, such as 1,2",
+            "it (default: one per available core)", "several: a row for each, such as 1,2",
             takes=Numbers(1, 4096), commands=("run", "script"), single=("bisect", "coverage", "parity"),
+            help_of={"coverage": "CPU threads of each process (default: 1; as many processes run as cores allow)"},
         ),
     ),
     Axis("run", "run", of_collection=True),

@@ -386,7 +386,8 @@ def how(option: str, command: str) -> dict[str, Any]:
 def _of_axis(asked: Asked, command: str) -> dict[str, Any]:
     single = command in asked.single
     found: dict[str, Any] = {"dest": asked.dest, "metavar": asked.metavar, "default": asked.default}
-    found["help"] = "; ".join(filter(None, (asked.help, "" if single else asked.several)))
+    help_text = asked.help_of.get(command, asked.help)
+    found["help"] = "; ".join(filter(None, (help_text, "" if single else asked.several)))
     match asked.takes:
         case Numbers(lowest, highest, words):
             found["type"] = wholes(lowest, highest, *(() if single else words))

@@ -7,16 +7,22 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from kbench.cluster import folder
 from kbench.cluster.joined import joined
-from kbench.cluster.messages import Block, Result
+from kbench.cluster.messages import Block, BlockOrder, Result
 from kbench.cluster.schedule import Schedule, Worker
 
 PAUSE = 0.2  # seconds between two looks at what is done
 PATIENCE = 5.0  # seconds without a worker, after which that is said
 LATER = 60.0  # seconds after the first worker in which the others of its block have to end
+
+
+class GivesOrders(Protocol):
+    """Says what machines that measure a block together have to do, each of them."""
+
+    def of(self, block: Block, hosts: Sequence[str]) -> Sequence[BlockOrder]: ...
 
 
 @dataclass(eq=False)
@@ -39,7 +45,9 @@ class Given:
 class Loop:
     """Gives each machine one block at a time until none is left."""
 
-    def __init__(self, run: Path, fleet: Any, made: Any, schedule: Schedule, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, run: Path, fleet: Any, made: GivesOrders, schedule: Schedule, say: Callable[[str], None]
+    ) -> None:
         self._folder, self._fleet, self._orders, self._schedule, self._say = run, fleet, made, schedule, say
         self._running: list[Given] = []
 
