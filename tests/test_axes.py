@@ -11,6 +11,7 @@ from fake_runs import COLORS, PROVENANCE, cell, measured, replace
 from kbench import axes
 from kbench.analysis.summaries import summarise
 from kbench.axes import AXES, Point
+from kbench.cli import options
 from kbench.comparison import pairing, scaling
 from kbench.comparison.values import About
 from kbench.outputs import one_run
@@ -180,3 +181,8 @@ def test_training_and_inference_of_an_example_have_tables_lines_and_names_of_the
     ]
     assert "data" in table(both).columns and "real data" not in table(both).heading
     assert {row.relative_to_fastest for row in both} == {1.0}, "real and synthetic data are not ranked"
+
+
+def test_a_command_may_have_its_own_help_of_an_axis() -> None:
+    found = {command: options.how("--threads", command)["help"] for command in ("run", "coverage")}
+    assert "one per available core" in found["run"] and "default: 1;" in found["coverage"]
