@@ -275,6 +275,8 @@ def _of_name(about: Public) -> Iterator[ProbeCase]:
                 yield replace(plain, settings={**settings, **more})
     if module == "layers":
         yield from _more_of_layer(plain, name, known, trained)
+    elif module == "optimizers":
+        yield replace(plain, inputs=(inputs.REPEATED,))
     elif (module in OF_MODULES or {*arrays} == {"target", "output"}) and not own:
         yield replace(plain, inputs=("certain", "certain labels"), outputs_only=True)
     elif arrays and module in ("ops", "activations") and not listed and about.name not in (*own, *FIRST, *NO_EDGES):
@@ -282,14 +284,17 @@ def _of_name(about: Public) -> Iterator[ProbeCase]:
 
 
 def _more_of_layer(plain: ProbeCase, name: str, parameters: Set[str], trained: bool) -> Iterator[ProbeCase]:
-    """The layer behind a mask, on one small sample, on edges and in float16."""
+    """The layer behind a mask, on ties, on one small sample, on edges and in float16."""
     if any(part in name for part in SEQUENCES) and "Cell" not in name and "Conv" not in name:
         several = plain.apart or plain.inputs == OF_SEVERAL or name == "Concatenate"
         masked = replace(plain, masked=True, inputs=("two masked sequences" if several else "masked sequence",))
         yield masked
         if {"return_sequences", "go_backwards"} <= parameters:
             yield replace(masked, settings={**plain.settings, "return_sequences": True, "go_backwards": True})
-    small = tuple(f"small {one}" for one in plain.inputs if f"small {one}" in inputs.INPUTS)
+    tied = _of_kind(inputs.TIED, plain)
+    if tied and not (trained or plain.draws):  # whose gradients depend on how a backend breaks them
+        yield replace(plain, inputs=tied)
+    small = _of_kind("small", plain)
     if small:
         yield replace(plain, inputs=small, outputs_only=True)
     of_images = bool({"data_format", "value_range"} & parameters)
@@ -297,6 +302,11 @@ def _more_of_layer(plain: ProbeCase, name: str, parameters: Set[str], trained: b
         yield replace(plain, inputs=("edges of vectors", "two edges of vectors"), outputs_only=True)
     if any(one != "words" for name in plain.inputs for one, _ in inputs.INPUTS[name]):
         yield replace(plain, dtype=FLOAT16, outputs_only=True)
+
+
+def _of_kind(kind: str, plain: ProbeCase) -> tuple[str, ...]:
+    """The case's inputs, of this kind where there is one."""
+    return tuple(f"{kind} {one}" for one in plain.inputs if f"{kind} {one}" in inputs.INPUTS)
 
 
 def _more_of_function(plain: ProbeCase, parameters: Set[str]) -> Iterator[ProbeCase]:

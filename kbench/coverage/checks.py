@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kbench.coverage.inputs import TIED
 from kbench.coverage.values import (
     CHECKS,
     CONFIG,
@@ -140,7 +141,8 @@ def _of_gradients(found: Mapping[str, CaseResult], told: Mapping[str, Case]) -> 
     reference, slopes = next(
         ((name, one.slopes) for name, one in told.items() if one.slopes and name not in trained), ("", ())
     )
-    if case.name in OTHER_GRADIENTS or case.settings.get(CONSTANT):
+    at_kinks = any(one.startswith(TIED) for one in case.inputs)  # which have no slope
+    if case.name in OTHER_GRADIENTS or case.settings.get(CONSTANT) or at_kinks:
         slopes = ()
     wrong = {}
     for name in trained:

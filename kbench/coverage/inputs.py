@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 
 Arrays = tuple[tuple[str, tuple[int, ...]], ...]  # kind and shape of each
 
+TIED = "tied"  # of -1, 0 and 1: maxima are found several times, and a relu is given its kink
+REPEATED = "repeated rows"  # of an embedding, by a batch that an optimizer is tried with
 SEEDS_APART = 1000  # the arrays of a case have seeds of their own, as the weights of a layer
 EDGES = "[0.5, -np.inf, 1, np.nan, -0.0, 3, -1, 0.0, 0.5, np.inf, -3, -0.5]"
 _KINDS: Mapping[str, str] = {
@@ -44,6 +46,14 @@ _SMALL: Mapping[str, Arrays] = {
     "two vectors": _floats((1, 1), (1, 1)),
     "two sequences": _floats((1, 5, 1), (1, 5, 1)),
 }
+_TIED: Mapping[str, Sequence[tuple[int, ...]]] = {
+    "image": [(2, 6, 6, 3)],
+    "sequence": [(2, 5, 3)],
+    "vectors": [(3, 4)],
+    "volume": [(2, 4, 4, 4, 3)],
+    "two vectors": [(3, 4)] * 2,
+    "two sequences": [(2, 5, 3)] * 2,
+}
 # What is tried besides plain inputs.
 _TELLING: Mapping[str, Arrays] = {
     "ties": (("ties", (3, 4)),),
@@ -56,6 +66,8 @@ _TELLING: Mapping[str, Arrays] = {
     "certain": (("certain", (4, 5)), ("certain", (4, 5))),  # probabilities of 0 and 1
     "certain labels": (("integers", (4,)), ("certain", (4, 5))),
     **{f"small {name}": arrays for name, arrays in _SMALL.items()},
+    **{f"{TIED} {name}": tuple(("ties", shape) for shape in shapes) for name, shapes in _TIED.items()},
+    REPEATED: (("integers", (5, 3)), ("floats", (5, 2))),
 }
 TELLING = frozenset(_TELLING)
 # The arrays of one name alone.

@@ -11,6 +11,7 @@ from typing import Any
 from kbench.analysis.sameness.declared import WordsOfLayers, explains
 from kbench.backend_keys import Explanation
 from kbench.coverage import results
+from kbench.coverage.inputs import REPEATED
 from kbench.coverage.values import DIFFERS, GRADIENTS, OUTPUTS, CaseResult, NameResult, ProbeCase
 from kbench.layer_words import words
 from kbench.reported import Public
@@ -52,8 +53,10 @@ def of_case(one: CaseResult, known: Explanation, against: str, public: Mapping[s
     size = 0.0 if one.deviation is None else one.deviation
     # A shape or a place of NaN is another one by no small formula.
     within = size <= max(known.bound, known.bound_of_change) and math.isfinite(size)
+    # What holds of any model is about how it is trained, as a small one is not.
+    of_something = any((known.layer, known.with_layer, known.setting, known.optimizer))
     # Which weight changed most is not told: it may be a moving average. Backends are tried as they ship.
-    return within and explains(known, model, what, against, layer, trained=False, as_shipped=True)
+    return within and of_something and explains(known, model, what, against, layer, trained=False, as_shipped=True)
 
 
 def _layers(case: ProbeCase, public: Mapping[str, Public]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -64,7 +67,8 @@ def _layers(case: ProbeCase, public: Mapping[str, Public]) -> Iterator[tuple[str
         return {**{argument: default for argument, _, default in parameters}, **given}
 
     module, _, name = case.name.partition(".")
-    yield ("Dense", {}) if module == "optimizers" else (name, settings(case.name, case.settings))
+    trained = "Embedding" if case.inputs[0] == REPEATED else "Dense"
+    yield (trained, {}) if module == "optimizers" else (name, settings(case.name, case.settings))
     for value in case.settings.values():
         for one in value if isinstance(value, list) else [value]:
             call = ast.parse(str(one["python"]), mode="eval").body if isinstance(one, Mapping) else None

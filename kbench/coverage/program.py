@@ -10,6 +10,7 @@ from kbench.coverage.values import CONFIG, ELSEWHERE, FIT, FORMATS, GRADIENTS, G
 
 KERAS2 = "keras2/"  # the generation whose tensors have to be evaluated
 _NO_FLOATS = ("integers", "classes", "booleans", "words")
+_KINDS = {inputs.TIED: "ties", "small": "a small sample"}  # of whatever shape is taken
 _STEP = (
     'model.compile(loss="mse", optimizer=keras.optimizers.SGD(1.0))',
     "model.train_on_batch({0}, 0.3 * np.ones_like(model.predict({0})))",
@@ -140,7 +141,10 @@ def _of_check(case: ProbeCase, module: str, names: Sequence[str], check: str) ->
 
 
 def _of_optimizer(case: ProbeCase, check: str) -> list[str]:
-    model = ["model = keras.Sequential([keras.layers.Dense(2, input_shape=(3,))])", _weights("model", case)]
+    layers = "keras.layers.Dense(2, input_shape=(3,))"
+    if case.inputs[0] == inputs.REPEATED:
+        layers = "keras.layers.Embedding(4, 2, input_shape=(3,)), keras.layers.Flatten(), keras.layers.Dense(2)"
+    model = [f"model = keras.Sequential([{layers}])", _weights("model", case)]
     steps = "for _ in range(3): model.train_on_batch(x0, x1)"
     shown = _OF_OPTIMIZERS if check in FORMATS else ("print(model.get_weights())",)
     how = ", run_eagerly=eagerly" * (check == GRAPH)
@@ -184,5 +188,7 @@ def _value(value: Any) -> str:
 def in_words(case: ProbeCase) -> str:
     """The case as one line: `layers.Conv2D(filters=2, kernel_size=3)`."""
     words = case.code.replace("keras.", "") or f"{case.name}({_settings(case.settings).replace('keras.layers.', '')})"
-    on = f" on {case.inputs[0]}" if case.inputs[0] in inputs.TELLING else ""
+    first = case.inputs[0]
+    kind = next((words for start, words in _KINDS.items() if first.startswith(f"{start} ")), first)
+    on = f" on {kind}" if first in inputs.TELLING else ""
     return f"{words}{' behind a mask' * case.masked}{on}{f' in {case.dtype}' if case.dtype else ''}"

@@ -61,14 +61,31 @@ def test_a_name_is_tried_with_what_it_needs_and_with_each_setting_that_changes_i
         f"{needed}, padding='same')",
         f"{needed}, padding='causal')",
         f"{needed}, use_bias=False)",
-        f"{needed}) on small image",
+        f"{needed}) on a small sample",
         f"{needed}) in float16",
     ]
     assert settings("optimizers.*") == [
         "optimizers.SGD()",
         "optimizers.SGD(learning_rate=0.1)",
         "optimizers.SGD(nesterov=True)",
+        "optimizers.SGD() on repeated rows",
     ]
+
+
+def test_gradients_of_layers_without_weights_are_looked_at_where_they_are_not_unique() -> None:
+    assert "layers.Add() on ties" in settings("layers.Add")
+    (tied,) = (one for one in cases.make(PUBLIC, "layers.Add") if in_words(one).endswith("ties"))
+    assert not tied.outputs_only
+    assert tied.inputs[-1] == "tied two vectors"
+    for trained_or_drawing in ("layers.Conv1D", "layers.LSTM", "layers.Dropout"):
+        assert not any("ties" in one for one in settings(trained_or_drawing))
+
+
+def test_the_program_of_an_optimizer_on_repeated_rows_trains_an_embedding() -> None:
+    (case,) = (one for one in cases.make(PUBLIC, "optimizers.SGD") if one.inputs == (inputs.REPEATED,))
+    program = of_case(CaseResult(case, "keras3/torch", DIFFERS, inputs=inputs.REPEATED), "torch")
+    assert "keras.layers.Embedding(4, 2, input_shape=(3,)), keras.layers.Flatten()" in program
+    assert "x0 = np.random.RandomState(0).randint(0, 4, (5, 3)).astype('int32')" in program
 
 
 def test_functions_are_tried_on_what_their_kind_is_sensitive_to() -> None:

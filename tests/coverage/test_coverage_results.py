@@ -213,6 +213,8 @@ def test_gradients_with_a_kink_or_of_other_arrays_are_left_to_the_majority() -> 
     for name in checks.OTHER_GRADIENTS:
         wrong = {**told, REFERENCE: gave(RIGHT, slopes=(9.0,))}
         assert {state for state, _ in states(wrong, name).values()} == {"same"}
+    tied = {**told, REFERENCE: gave(RIGHT, slopes=(9.0,))}
+    assert {state for state, _ in states(tied, inputs=("tied image",)).values()} == {"same"}
     found = states({**told, "keras9/d": gave(RIGHT, gradients=-RIGHT), REFERENCE: gave(RIGHT, slopes=(None,))})
     assert found["keras9/d"] == ("differs", "a step changes its weights otherwise")
 

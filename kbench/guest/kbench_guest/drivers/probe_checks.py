@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MOST = 300  # characters of an error
 STEPS = 3  # of an optimizer
+ROWS = 4  # of an embedding, of which a batch of whole numbers repeats some
 LIKE = 1e-4  # a file that gives outputs so near is worth giving to others
 AGAIN = 30  # times that what differs from itself is computed again
 NO_SHAPE = "automatically infer the shape of the Lambda"  # says Keras of a function, which is no fault of that
@@ -42,7 +43,15 @@ class Steps(Subject):
     def trained(self, values: Arrays, eagerly: bool = True) -> Any:
         import keras
 
-        model = keras.models.Sequential([keras.layers.Dense(2, input_shape=values[0].shape[1:])])
+        shape = values[0].shape[1:]
+        layers = [keras.layers.Dense(2, input_shape=shape)]
+        if values[0].dtype.kind == "i":
+            layers = [
+                keras.layers.Embedding(ROWS, 2, input_shape=shape),
+                keras.layers.Flatten(),
+                keras.layers.Dense(2),
+            ]
+        model = keras.models.Sequential(layers)
         self._give_weights(model)
         how = {"run_eagerly": True} if eagerly and self._framework.supports_run_eagerly else {}
         loss = getattr(
