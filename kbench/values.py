@@ -139,6 +139,8 @@ class Backend:
     fixed_batch: Texts = ()  # layer classes that need the batch size in the graph
     # how its engine trains with several workers: devices of one process, or a process each; empty if it cannot
     workers: Annotated[Literal["devices", "processes", ""], Meta(description="devices or processes")] = ""
+    workers_apart: Flag = False  # whether devices of it may also be those of processes on several machines
+    one_machine: Text = ""  # why it takes no processes on several machines, one sentence without a full stop
     no_workers: Text = ""  # why it cannot, one sentence without a full stop
     ordered_updates: Flag = False  # whether the guest must order gradients, updates and the step counter
     corrected_normalization: Flag = False  # whether the guest corrects how BatchNormalization trains

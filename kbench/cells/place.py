@@ -21,18 +21,20 @@ class Place:
     """Of a machine, while it measures what the others do, cell by cell."""
 
     rank: int  # of its worker in each cell that has so many
-    leader: str  # the host of the first one
+    hosts: tuple[str, ...]  # of all of them
     token: str  # of this attempt: the ports of the next one are others
 
-    def address(self, task: CellTask) -> str:
-        """Where the workers of a cell meet, as all machines find by themselves."""
+    def addresses(self, task: CellTask) -> list[str]:
+        """Those of a cell's workers, as all machines find by themselves."""
         number = hashlib.sha256(f"{self.token} {task.id}".encode()).digest()
-        return f"{self.leader}:{FIRST_PORT + int.from_bytes(number[:4], 'big') % PORTS}"
+        first = int.from_bytes(number[:4], "big")
+        hosts = self.hosts[: task.workers]
+        return [f"{host}:{FIRST_PORT + (first + rank) % PORTS}" for rank, host in enumerate(hosts)]
 
     def interface(self) -> str:
         """The network interface by which this machine and the first one reach each other; empty if unknown."""
         with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
-            one.connect((self.leader, FIRST_PORT))  # sends nothing
+            one.connect((self.hosts[0], FIRST_PORT))  # sends nothing
             own = one.getsockname()[0]
             there = psutil.net_if_addrs().items()
             return next((name for name, has in there if own in {address.address for address in has}), "")

@@ -17,7 +17,7 @@ from kbench.datasets.as_keras import Served
 from kbench.environments import extra_packages
 from kbench.locales import in_utf8
 from kbench.paths import portable
-from kbench.planning.tasks import MACHINES, CellTask
+from kbench.planning.tasks import DIVIDING, CellTask
 from kbench.selection import declared
 from kbench.values import CHANNELS_LAST, NATIVE, Device, Environment
 
@@ -121,7 +121,8 @@ def spec(
         "addresses": list(addresses),
         "processes": task.processes,
         "scaling": task.scaling,
-        **({"interface": run_paths.place.interface()} if run_paths.place and task.engine == MACHINES else {}),
+        **({"interface": run_paths.place.interface()} if run_paths.place and task.apart else {}),
+        **({"whole": True} if task.engine == DIVIDING else {}),
     }
     return {
         **record,

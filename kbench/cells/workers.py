@@ -14,7 +14,7 @@ from kbench.cells.launcher import Exit
 from kbench.cells.outcomes import MOST_REASON, outcome_of
 from kbench.cells.spec import RunPaths
 from kbench.errors import UserError
-from kbench.planning.tasks import MACHINES, CellTask
+from kbench.planning.tasks import CellTask
 from kbench.store import CellFolder, GuestReport
 from kbench.store.guest_files import last_lines
 from kbench.text import listed, plain
@@ -38,14 +38,14 @@ def addresses(count: int) -> list[str]:
 
 def numbers(task: CellTask, run_paths: RunPaths) -> list[int]:
     """Which of the cell's processes run on this machine."""
-    place = run_paths.place if task.engine == MACHINES else None
+    place = run_paths.place if task.apart else None
     return [*range(task.processes)] if place is None else [place.rank]
 
 
 def meeting(task: CellTask, run_paths: RunPaths) -> list[str]:
     """The addresses at which the cell's workers find each other: one for each, or the first one's."""
-    if task.engine == MACHINES and run_paths.place:
-        return [run_paths.place.address(task)]
+    if task.apart and run_paths.place:
+        return run_paths.place.addresses(task)
     return addresses(task.workers) if task.workers > 1 else []
 
 
@@ -53,14 +53,14 @@ def check_environments(tasks: Sequence[CellTask], run_paths: RunPaths) -> None:
     """Raises UserError if this machine has no environment for a cell of several: the others would wait for it."""
     for task in tasks:
         environment = run_paths.environments.get(task.environment)
-        if task.engine == MACHINES and isinstance(environment, str):
+        if task.apart and isinstance(environment, str):
             raise UserError(f"{task.backend} is unavailable on this machine: {environment}")
 
 
 def devices_of(task: CellTask, run_paths: RunPaths, worker: int) -> list[Device]:
     """Those that a process of the cell sees: of several workers on GPUs one each, or all of them in one process."""
     device = run_paths.devices[task.device]
-    if device.kind == "cpu" or task.workers == 1 or task.engine == MACHINES:
+    if device.kind == "cpu" or task.workers == 1 or task.apart:
         return [device]
     there = [one for one in run_paths.gpus if (one.index or 0) >= (device.index or 0)][: task.workers]
     return there if task.processes == 1 else there[worker : worker + 1]
@@ -78,7 +78,7 @@ def outcome(
         return first
     if ended.timed_out:
         done, more = first.reason.rsplit("; ", 1)
-        waited = _waited_apart(rank, reports[0]) if task.engine == MACHINES else _waited(ended, reports)
+        waited = _waited_apart(rank, reports[0]) if task.apart else _waited(ended, reports)
         return replace(first, reason=f"{done}: {waited}; {more}")
     if ended.over_memory:
         return first

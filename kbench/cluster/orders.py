@@ -61,7 +61,7 @@ class Orders:
         if len(hosts) == 1:
             return [order]
         token = secrets.token_hex(8)
-        return [replace(order, place=Place(rank, hosts[0], token)) for rank in range(len(hosts))]
+        return [replace(order, place=Place(rank, tuple(hosts), token)) for rank in range(len(hosts))]
 
     def _of(self, block: Block) -> BlockOrder:
         example = self._examples[block.example]

@@ -27,7 +27,7 @@ from kbench.axes import (
 from kbench.errors import Unavailable, Unsupported, UserError
 from kbench.masking import masked_variables
 from kbench.planning.request import MAX, Request
-from kbench.planning.tasks import MACHINES, PROCESSES, CellTask, guest_sha256, of_build
+from kbench.planning.tasks import DIVIDING, MACHINES, PROCESSES, CellTask, guest_sha256, of_build
 from kbench.selection import sources, twins
 from kbench.selection.builds import pick_build
 from kbench.selection.suites import INFER, TRAIN
@@ -123,7 +123,9 @@ def _engine(backend: Backend, values: Mapping[str, Value], request: Request) -> 
     """What the workers of a cell are; empty if there is one."""
     if int(values[WORKERS]) == 1:
         return ""
-    return MACHINES if request.worker_per_machine and backend.workers == PROCESSES else backend.workers
+    if not request.worker_per_machine:
+        return backend.workers
+    return MACHINES if backend.workers == PROCESSES else DIVIDING if backend.workers_apart else backend.workers
 
 
 def _cannot_work_together(
@@ -142,7 +144,9 @@ def _cannot_work_together(
     possible = {
         "only training has several workers": example.task != TRAIN,
         backend.no_workers or f"{backend.name} trains with one worker only": not backend.workers,
-        "its workers are devices of one process, so they are on one machine": apart and backend.workers != PROCESSES,
+        backend.one_machine or "its workers are devices of one process, so they are on one machine": (
+            apart and backend.workers != PROCESSES and not backend.workers_apart
+        ),
         f"a batch of {batch:,} cannot be divided among {count} workers": values[SCALING] != WEAK
         and batch % count > 0,
         f"{count} workers need {count} GPUs from {device.label} on, of which this machine has {there}": (

@@ -20,7 +20,9 @@ from kbench.selection import sources
 from kbench.values import Build, Cell
 
 FLOATX = "float32"
-PROCESSES, MACHINES = "processes", "machines"  # what several workers are, if not devices of one process
+# What several workers are, if not devices of one process: processes of a machine, or one on each. Those of the last
+# kind all get whole batches, which the engine divides.
+PROCESSES, MACHINES, DIVIDING = "processes", "machines", "machines, dividing batches"
 EPSILON = 1e-7
 # Enough to notice another value, too few to guess it.
 DIGITS_OF_A_SECRET = 8
@@ -45,7 +47,7 @@ class CellTask(Cell):
     fixed_batch: tuple[str, ...] = ()
     ordered_updates: bool = False
     corrected_normalization: bool = False
-    engine: str = ""  # of several workers: "devices" of one process, PROCESSES of one machine, or MACHINES
+    engine: str = ""  # of several workers: "devices" of one process, or what is above
     jit: str = ""  # "on" or "off"; empty for the backend's default
     policy: str = ""  # Keras's dtype policy; empty for its default
     sources: Mapping[str, str] = field(default_factory=dict)  # package in a local folder -> hash of its code
@@ -85,7 +87,12 @@ class CellTask(Cell):
     @property
     def processes(self) -> int:
         """How many it runs in at once, on all its machines."""
-        return self.workers if self.engine in (PROCESSES, MACHINES) else 1
+        return self.workers if self.engine == PROCESSES or self.apart else 1
+
+    @property
+    def apart(self) -> bool:
+        """Whether each worker is on a machine of its own."""
+        return self.engine in (MACHINES, DIVIDING)
 
     @property
     def record(self) -> dict[str, Any]:

@@ -32,8 +32,15 @@ def eight_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requests, "cores", lambda: (8,))
 
 
-def planned(engine: Any = "processes", example: str = "mnist_cnn", gpus: Any = (), **asked: Any) -> plan.Plan:
-    known = {NAME: replace(BACKENDS[NAME], workers=engine, no_workers="" if engine else "its engine has none")}
+def planned(
+    engine: Any = "processes",
+    example: str = "mnist_cnn",
+    gpus: Any = (),
+    keys: Any = (),
+    **asked: Any,
+) -> plan.Plan:
+    none = "" if engine else "its engine has none"
+    known = {NAME: replace(BACKENDS[NAME], workers=engine, no_workers=none, **dict(keys))}
     return plan.make_plan(request(backends=(NAME,), examples=(str(EXAMPLES[example].path),), **asked), known, gpus)
 
 
@@ -99,7 +106,7 @@ def test_a_worker_on_a_machine_of_its_own_has_all_its_cores_and_one_of_its_gpus(
     (four,) = cells(**asked)
     here = RunPaths(
         run=Path(), devices={"gpu:0": GPUS[0]}, examples={}, data={}, published_weights={}, environments={},
-        passed={}, gpus=GPUS, place=Place(3, "10.0.0.1", "a"),
+        passed={}, gpus=GPUS, place=Place(3, ("10.0.0.1",) * 4, "a"),
     )  # fmt: skip
     assert workers.numbers(four, here) == [3] and workers.devices_of(four, here, 3) == GPUS[:1]
 
@@ -109,20 +116,25 @@ def test_workers_that_are_devices_of_one_process_are_on_one_machine() -> None:
     said = "its workers are devices of one process, so they are on one machine"
     assert reasons(engine="devices", **asked) == [said] and reasons(**asked) == []
     assert reasons(engine="", **asked) == ["its engine has none"]
+    assert reasons(engine="devices", keys={"one_machine": "fit fails"}, **asked) == ["fit fails"]
+    _, two = cells(engine="devices", keys={"workers_apart": True}, **asked)
+    assert (two.engine, two.processes, two.apart) == ("machines, dividing batches", 2, True)
 
 
 def test_all_machines_find_the_same_address_for_a_cell_and_the_next_attempt_another() -> None:
     one, two = cells(workers=(2, 4), worker_per_machine=True)
-    first, second = Place(0, "10.0.0.1", "a"), Place(1, "10.0.0.1", "a")
-    assert first.address(one) == second.address(one) != first.address(two)
-    assert first.address(one) != replace(first, token="b").address(one)
-    host, _, port = first.address(one).partition(":")
-    assert host == "10.0.0.1" and 20_000 <= int(port) < 32_000
+    hosts = ("10.0.0.1", "10.0.0.2", "10.0.0.2", "10.0.0.3")
+    first, second = Place(0, hosts, "a"), Place(1, hosts, "a")
+    assert first.addresses(one) == second.addresses(one) == first.addresses(one)[:2] != first.addresses(two)[:2]
+    assert first.addresses(one) != replace(first, token="b").addresses(one)
+    told = [address.partition(":") for address in first.addresses(two)]
+    assert tuple(host for host, _, _ in told) == hosts and all(20_000 <= int(port) < 32_000 for _, _, port in told)
+    assert len({port for _, _, port in told}) == 4  # some may be on one machine
 
 
 def test_a_machine_takes_part_in_the_cells_that_have_its_worker_and_waits_for_all_before_it() -> None:
     tasks = cells(workers=(1, 2, 4), worker_per_machine=True, timeout=60.0)
-    seen = [[(one.workers, one.timeout) for one in Place(rank, "a", "").own(tasks)] for rank in range(4)]
+    seen = [[(one.workers, one.timeout) for one in Place(rank, ("a",), "").own(tasks)] for rank in range(4)]
     assert seen == [
         [(1, 60.0), (2, 60.0), (4, 60.0)],
         [(2, 120.0), (4, 180.0)],

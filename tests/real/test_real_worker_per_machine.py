@@ -53,7 +53,13 @@ def events(path: Path, kind: str) -> list[dict[str, Any]]:
     return [one for one in map(json.loads, path.read_text("utf-8").splitlines()) if one["event"] == kind]
 
 
-@pytest.mark.parametrize("backend", ["keras3/torch", pytest.param("native/torch", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize(
+    "backend",
+    [
+        "keras3/torch",
+        *(pytest.param(one, marks=pytest.mark.thorough) for one in ("native/torch", "keras2/tensorflow2")),
+    ],
+)
 def test_two_workers_on_a_machine_each_train_as_one_and_read_each_sample_once(
     cluster: DaskCluster, tmp_path: Path, backend: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -85,11 +91,12 @@ def running(cluster: DaskCluster) -> list[str]:
     return [" ".join(words) for words in lines if any(word.startswith(place) and "kbench-" in word for word in words)]
 
 
+@pytest.mark.parametrize("backend", ["keras3/torch", pytest.param("keras2/tensorflow2", marks=pytest.mark.thorough)])
 def test_if_the_second_machine_goes_nothing_hangs_and_a_sentence_says_so(
-    cluster: DaskCluster, tmp_path: Path
+    cluster: DaskCluster, tmp_path: Path, backend: str
 ) -> None:
     machines = {number: machine(cluster, number) for number in (1, 2)}
-    asked = [*options(tmp_path, cluster, "keras3/torch", 160), "--epochs", "3000"]
+    asked = [*options(tmp_path, cluster, backend, 160), "--epochs", "3000"]
     asked[asked.index("1,2")] = "2"
     client = subprocess.Popen(
         [sys.executable, "-m", "kbench", *asked], stderr=subprocess.PIPE, text=True, env={**os.environ}

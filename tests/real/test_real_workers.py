@@ -124,8 +124,52 @@ def update(params, velocities, x, y, learning_rate, momentum):
     return [p + v for p, v in zip(params, velocities)], velocities, loss, accuracy
 """
 )
+GLUON = (
+    LAYERS
+    + """
+import mxnet as mx
+from mxnet import autograd, gluon, nd
+from mxnet.gluon import nn
+
+CONTEXTS = [mx.cpu()]
+LOSS = gluon.loss.SoftmaxCrossEntropyLoss()
+
+
+def build(weights, dropout, seed):
+    net = nn.HybridSequential()
+    net.add(nn.Dense(16, activation="relu", in_units=784), nn.Dense(10, in_units=16))
+    net.initialize(ctx=CONTEXTS)
+    for param, value in zip(net.collect_params().values(), weights):
+        param.set_data(nd.array(value.T))
+    net.hybridize()
+    return net
+
+
+def optimizer(net, learning_rate, momentum):
+    return gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": learning_rate, "momentum": momentum})
+
+
+def step(net, trainer, x, y):
+    xs, ys = (gluon.utils.split_and_load(array, CONTEXTS) for array in (x, y))
+    with autograd.record():
+        logits = [net(part) for part in xs]
+        losses = [LOSS(*pair) for pair in zip(logits, ys)]
+    autograd.backward(losses)
+    trainer.step(len(x))
+    right = [outputs.argmax(axis=1) == part for outputs, part in zip(logits, ys)]
+    return tuple(sum(part.mean().asscalar() for part in parts) / len(parts) for parts in (losses, right))
+
+
+def predict(net, x):
+    return nd.softmax(net(nd.array(x, CONTEXTS[0]))).asnumpy()
+
+
+def weights(net):
+    return [param.data(CONTEXTS[0]).asnumpy().T for param in net.collect_params().values()]
+"""
+)
 ENGINES = ["keras3/jax", "keras3/torch", "keras2/mxnet"]  # of each kind one
-FURTHER = ["keras3/tensorflow", "keras2/tensorflow2", "native/torch", "native/jax"]
+FURTHER = ["keras3/tensorflow", "keras2/tensorflow2", "native/torch", "native/jax", "native/gluon"]
 MODULUS = 1 << 64
 
 
@@ -145,7 +189,7 @@ def keeping_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_two_workers_train_as_one_and_read_each_sample_once(kbench: Kbench, tmp_path: Path, backend: str) -> None:
     example = tmp_path / "small.py"
     example.write_text(EXAMPLE, "utf-8")
-    for name, text in (("torch", TORCH), ("jax", JAX)):
+    for name, text in (("torch", TORCH), ("jax", JAX), ("gluon", GLUON)):
         (tmp_path / "native" / name).mkdir(parents=True)
         (tmp_path / "native" / name / "small.py").write_text(text, "utf-8")
     sizes = ("--samples", "160", "--workers", "1,2", "--threads", "1", "--repeats", "1")

@@ -5,7 +5,7 @@ from mxnet import autograd, gluon, init, nd
 from mxnet.gluon import nn
 
 LAYERS = [("Embedding", (30000, 125)), ("GRU", (125, 300), (100, 300), (300,)), ("Dense", (100, 2), (2,))]
-CONTEXT = mx.gpu() if mx.context.num_gpus() else mx.cpu()
+CONTEXTS = [mx.gpu() if mx.context.num_gpus() else mx.cpu()]  # several share each batch
 LOSS = gluon.loss.SoftmaxCrossEntropyLoss()
 STEPS = 150
 
@@ -36,7 +36,7 @@ class Net(gluon.HybridBlock):
 
 def build(weights, dropout, seed):
     net = Net()
-    net.initialize(ctx=CONTEXT)
+    net.initialize(ctx=CONTEXTS)
     for param, value in zip(params(net), weights):
         param.set_data(nd.array(value.T if param is net.dense.weight else value))
     net.hybridize(static_alloc=True)
@@ -49,21 +49,26 @@ def optimizer(net, learning_rate, beta_1, beta_2, epsilon):
 
 
 def step(net, trainer, x, y):
-    x, y = nd.array(x, CONTEXT), nd.array(y, CONTEXT)
+    xs, ys = (gluon.utils.split_and_load(array, CONTEXTS) for array in (x, y))
     with autograd.record():
-        logits = net(x)
-        loss = LOSS(logits, y)
-    loss.backward()
+        logits = [net(part) for part in xs]
+        losses = [LOSS(*pair) for pair in zip(logits, ys)]
+    autograd.backward(losses)
     trainer.step(len(x))
-    return loss.mean().asscalar(), (logits.argmax(axis=1) == y).mean().asscalar()
+    right = [outputs.argmax(axis=1) == part for outputs, part in zip(logits, ys)]
+    return mean(losses), mean(right)
+
+
+def mean(parts):
+    return sum(part.mean().asscalar() for part in parts) / len(parts)
 
 
 def predict(net, x):
-    return nd.softmax(net(nd.array(x, CONTEXT))).asnumpy()
+    return nd.softmax(net(nd.array(x, CONTEXTS[0]))).asnumpy()
 
 
 def weights(net):
-    held = [(param, param.data().asnumpy()) for param in params(net)]
+    held = [(param, param.data(CONTEXTS[0]).asnumpy()) for param in params(net)]
     return [value.T if param is net.dense.weight else value for param, value in held]
 
 

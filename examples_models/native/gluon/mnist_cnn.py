@@ -10,7 +10,7 @@ LAYERS = [
     ("Dense", (9216, 128), (128,)),
     ("Dense", (128, 10), (10,)),
 ]
-CONTEXT = mx.gpu() if mx.context.num_gpus() else mx.cpu()
+CONTEXTS = [mx.gpu() if mx.context.num_gpus() else mx.cpu()]  # several share each batch
 LOSS = gluon.loss.SoftmaxCrossEntropyLoss()
 
 
@@ -21,7 +21,7 @@ def build(weights, dropout, seed):
     net.add(nn.MaxPool2D(2), nn.Dropout(0.25 if dropout else 0.0))
     net.add(nn.Dense(128, activation="relu", in_units=9216), nn.Dropout(0.5 if dropout else 0.0))
     net.add(nn.Dense(10, in_units=128))
-    net.initialize(ctx=CONTEXT)
+    net.initialize(ctx=CONTEXTS)
     for param, value in zip(net.collect_params().values(), weights):
         param.set_data(nd.array(from_keras(value)))
     net.hybridize(static_alloc=True)
@@ -35,21 +35,26 @@ def optimizer(net, learning_rate, rho, epsilon):
 
 
 def step(net, trainer, x, y):
-    x, y = nd.array(x, CONTEXT), nd.array(y, CONTEXT)
+    xs, ys = (gluon.utils.split_and_load(array, CONTEXTS) for array in (x, y))
     with autograd.record():
-        logits = net(x)
-        loss = LOSS(logits, y)
-    loss.backward()
+        logits = [net(part) for part in xs]
+        losses = [LOSS(*pair) for pair in zip(logits, ys)]
+    autograd.backward(losses)
     trainer.step(len(x))
-    return loss.mean().asscalar(), (logits.argmax(axis=1) == y).mean().asscalar()
+    right = [outputs.argmax(axis=1) == part for outputs, part in zip(logits, ys)]
+    return mean(losses), mean(right)
+
+
+def mean(parts):
+    return sum(part.mean().asscalar() for part in parts) / len(parts)
 
 
 def predict(net, x):
-    return nd.softmax(net(nd.array(x, CONTEXT))).asnumpy()
+    return nd.softmax(net(nd.array(x, CONTEXTS[0]))).asnumpy()
 
 
 def weights(net):
-    return [to_keras(param.data().asnumpy()) for param in net.collect_params().values()]
+    return [to_keras(param.data(CONTEXTS[0]).asnumpy()) for param in net.collect_params().values()]
 
 
 def from_keras(value):

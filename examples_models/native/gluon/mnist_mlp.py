@@ -5,7 +5,7 @@ from mxnet import autograd, gluon, nd
 from mxnet.gluon import nn
 
 LAYERS = [("Dense", (784, 512), (512,)), ("Dense", (512, 512), (512,)), ("Dense", (512, 10), (10,))]
-CONTEXT = mx.gpu() if mx.context.num_gpus() else mx.cpu()
+CONTEXTS = [mx.gpu() if mx.context.num_gpus() else mx.cpu()]  # several share each batch
 LOSS = gluon.loss.SoftmaxCrossEntropyLoss()
 
 
@@ -16,7 +16,7 @@ def build(weights, dropout, seed):
     net.add(nn.Dense(512, activation="relu", in_units=784), nn.Dropout(rate))
     net.add(nn.Dense(512, activation="relu", in_units=512), nn.Dropout(rate))
     net.add(nn.Dense(10, in_units=512))
-    net.initialize(ctx=CONTEXT)
+    net.initialize(ctx=CONTEXTS)
     for param, value in zip(net.collect_params().values(), weights):
         param.set_data(nd.array(value.T))  # Gluon keeps a kernel as (outputs, inputs)
     net.hybridize(static_alloc=True)
@@ -30,18 +30,23 @@ def optimizer(net, learning_rate, rho, epsilon):
 
 
 def step(net, trainer, x, y):
-    x, y = nd.array(x, CONTEXT), nd.array(y, CONTEXT)
+    xs, ys = (gluon.utils.split_and_load(array, CONTEXTS) for array in (x, y))
     with autograd.record():
-        logits = net(x)
-        loss = LOSS(logits, y)
-    loss.backward()
+        logits = [net(part) for part in xs]
+        losses = [LOSS(*pair) for pair in zip(logits, ys)]
+    autograd.backward(losses)
     trainer.step(len(x))
-    return loss.mean().asscalar(), (logits.argmax(axis=1) == y).mean().asscalar()
+    right = [outputs.argmax(axis=1) == part for outputs, part in zip(logits, ys)]
+    return mean(losses), mean(right)
+
+
+def mean(parts):
+    return sum(part.mean().asscalar() for part in parts) / len(parts)
 
 
 def predict(net, x):
-    return nd.softmax(net(nd.array(x, CONTEXT))).asnumpy()
+    return nd.softmax(net(nd.array(x, CONTEXTS[0]))).asnumpy()
 
 
 def weights(net):
-    return [param.data().asnumpy().T for param in net.collect_params().values()]
+    return [param.data(CONTEXTS[0]).asnumpy().T for param in net.collect_params().values()]

@@ -11,7 +11,7 @@ for inputs, filters in zip(COUNTS, COUNTS[1:]):
     LAYERS += [("Conv2D", (3, 3, inputs, filters)), ("BatchNormalization", *4 * ((filters,),))]
 LAYERS.append(("Dense", (64, 10), (10,)))
 INITIALIZERS = {"Conv2D": ("HeNormal",)}
-CONTEXT = mx.gpu() if mx.context.num_gpus() else mx.cpu()
+CONTEXTS = [mx.gpu() if mx.context.num_gpus() else mx.cpu()]  # several share each batch
 LOSS = gluon.loss.SoftmaxCrossEntropyLoss()
 
 
@@ -39,7 +39,7 @@ def build(weights, dropout, seed):
     for inputs, filters in zip(COUNTS[1::2], COUNTS[3::2]):
         net.add(Block(inputs, filters))
     net.add(nn.GlobalAvgPool2D(), nn.Dense(10, in_units=64))
-    net.initialize(ctx=CONTEXT)
+    net.initialize(ctx=CONTEXTS)
     for param, value in zip(net.collect_params().values(), weights):
         param.set_data(nd.array(value.transpose(3, 2, 0, 1) if value.ndim == 4 else value.T))
     net.hybridize(static_alloc=True)
@@ -52,21 +52,27 @@ def optimizer(net, learning_rate, momentum, nesterov):
 
 
 def step(net, trainer, x, y):
-    x, y = nd.array(x, CONTEXT), nd.array(y, CONTEXT)
-    kernels = [param.data() for name, param in net.collect_params().items() if name.endswith("weight")]
+    xs, ys = (gluon.utils.split_and_load(array, CONTEXTS) for array in (x, y))
+    kernels = [param for name, param in net.collect_params().items() if name.endswith("weight")]
     with autograd.record():
-        logits = net(x)
-        squares = nd.add_n(*(nd.sum(nd.square(kernel)) for kernel in kernels))
-        loss = LOSS(logits, y) + WEIGHT_DECAY / 2 * squares  # of each sample: their mean counts
-    loss.backward()
+        logits = [net(part) for part in xs]
+        squares = [nd.add_n(*(nd.sum(nd.square(one.data(context))) for one in kernels)) for context in CONTEXTS]
+        losses = [LOSS(*pair) for pair in zip(logits, ys)]
+        losses = [loss + WEIGHT_DECAY / 2 * one for loss, one in zip(losses, squares)]  # of each: their mean counts
+    autograd.backward(losses)
     trainer.step(len(x))
-    return loss.mean().asscalar(), (logits.argmax(axis=1) == y).mean().asscalar()
+    right = [outputs.argmax(axis=1) == part for outputs, part in zip(logits, ys)]
+    return mean(losses), mean(right)
+
+
+def mean(parts):
+    return sum(part.mean().asscalar() for part in parts) / len(parts)
 
 
 def predict(net, x):
-    return nd.softmax(net(nd.array(x, CONTEXT))).asnumpy()
+    return nd.softmax(net(nd.array(x, CONTEXTS[0]))).asnumpy()
 
 
 def weights(net):
-    held = [param.data().asnumpy() for param in net.collect_params().values()]
+    held = [param.data(CONTEXTS[0]).asnumpy() for param in net.collect_params().values()]
     return [value.transpose(2, 3, 1, 0) if value.ndim == 4 else value.T for value in held]

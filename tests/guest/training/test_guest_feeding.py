@@ -86,3 +86,15 @@ def test_the_loss_of_the_first_batch_is_of_its_own_zeros_and_ones(tmp_path: Path
         loss, right = feed.loss_of_first(), feed.batch(0).model_targets().reshape(4, 1)
     assert loss(right) < 1e-6 and loss(1 - right) > 10
     assert loss(np.zeros((4, 2))) is None
+
+
+def test_a_process_is_given_its_part_of_each_batch_or_all_of_it(tmp_path: Path) -> None:
+    with guest(tmp_path, "training.feeding") as (feeding,):
+
+        def given(**workers: Any) -> list[int]:
+            spec = {"batch_size": 4, **({"workers": workers} if workers else {})}
+            return [int(one) for one in feeding.own_samples(spec, 8)]
+
+        assert given() == given(processes=1, rank=0) == [0, 1, 2, 3, 4, 5, 6, 7]
+        assert given(processes=2, rank=0) == [0, 1, 4, 5] and given(processes=2, rank=1) == [2, 3, 6, 7]
+        assert given(processes=2, rank=1, whole=True) == given()  # a framework that divides it

@@ -152,8 +152,8 @@ class Framework(Device, Weights, Steps, Layers):
     supports_run_eagerly = False  # whether run_eagerly keeps a model's steps from being compiled
     workers = Workers()  # with which the model trains
 
-    def engine(self) -> Workers:
-        """What lets several workers train one model."""
+    def engine(self, processes: int) -> Workers:
+        """What lets several workers train one model, in so many processes."""
         return NotHere()
 
     def start_workers(self, spec: Dict[str, Any]) -> None:
@@ -164,7 +164,7 @@ class Framework(Device, Weights, Steps, Layers):
         if spec["batch_size"] % about["count"]:
             cannot = "a batch of %d cannot be divided among %d workers"
             raise Refused("unsupported", cannot % (spec["batch_size"], about["count"]))
-        self.workers = self.engine()
+        self.workers = self.engine(about["processes"])
         self.workers.start(about, spec["device"])
 
     def versions(self) -> Tuple[str, str]:

@@ -255,7 +255,7 @@ class MXNet(MXNetMixin, Keras2):
     def kernels_compiled(self, model: Any) -> Set[str]:
         return recurrent.of_mxnet([output.symbol for output in model.outputs])
 
-    def engine(self) -> workers.Workers:
+    def engine(self, processes: int) -> workers.Workers:
         return workers.MXNetContexts(self.module)
 
     def compile_options(self, device: str) -> Dict[str, Any]:

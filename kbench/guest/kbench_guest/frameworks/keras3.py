@@ -224,8 +224,8 @@ class Keras3(keras_models.KerasModels):
 class TensorFlow2(TensorFlow2Mixin, Keras3):
     _compilations = 0
 
-    def engine(self) -> workers.Workers:
-        return workers.MirroredDevices(self.module)
+    def engine(self, processes: int) -> workers.Workers:
+        return (workers.MirroredDevices if processes == 1 else workers.MirroredProcesses)(self.module)
 
     def step_hook(self, model: Any, kind: str, wrap: Callable[..., Any]) -> None:
         super().step_hook(model, kind, wrap)
@@ -249,7 +249,11 @@ class TensorFlow2(TensorFlow2Mixin, Keras3):
         return "gpu" if "GPU" in model.weights[0].value.device else "cpu"
 
     def wait(self, model: Any, outputs: Any = None) -> None:
-        if outputs is not None:  # at the end of an epoch the logs have been read, which waits
+        if outputs is None:  # at the end of an epoch the logs have been read, which waits
+            return
+        if self.workers.here < self.workers.count:  # on other machines, of which it does not know
+            super().wait(model, outputs)
+        else:
             self.module.test.experimental.sync_devices()
 
     def allocator_peak_bytes(self, model: Any) -> Optional[int]:
@@ -259,7 +263,7 @@ class TensorFlow2(TensorFlow2Mixin, Keras3):
 class JAX(Keras3):
     kernels = ("LSTM",)
 
-    def engine(self) -> workers.Workers:
+    def engine(self, processes: int) -> workers.Workers:
         return workers.JAXDevices()
 
     _compilations: Optional[int] = None  # not asked yet
@@ -339,7 +343,7 @@ class PyTorch(PyTorchMixin, Keras3):
     supports_run_eagerly = False  # it runs eagerly unless jit_compile is on
     several_steps = keras_models.KerasModels.several_steps  # Keras 3 refuses it there
 
-    def engine(self) -> workers.Workers:
+    def engine(self, processes: int) -> workers.Workers:
         return workers.TorchProcesses(self.module)
 
     def fallbacks(self, model: Any) -> List[str]:

@@ -136,7 +136,7 @@ class Chainer(AnyFramework):
 
 
 class PyTorch(PyTorchMixin, AnyFramework):
-    def engine(self) -> workers.Workers:
+    def engine(self, processes: int) -> workers.Workers:
         return workers.TorchTwin(self.module)
 
     def device(self, model: Any) -> str:
@@ -147,7 +147,7 @@ class PyTorch(PyTorchMixin, AnyFramework):
 class JAX(AnyFramework):
     """And what is built on it. The weights of a step that is not done yet can be waited for."""
 
-    def engine(self) -> workers.Workers:
+    def engine(self, processes: int) -> workers.Workers:
         return workers.JAXTwin()
 
     def _leaves(self, *trees: Any) -> List[Any]:
@@ -195,6 +195,9 @@ class TensorFlow2(TensorFlow2Mixin, AnyFramework):
 
 
 class MXNet(MXNetMixin, AnyFramework):
+    def engine(self, processes: int) -> workers.Workers:
+        return workers.GluonContexts(self.module)
+
     def device(self, model: Any) -> str:
         modules, blocks = model.inside(self.module.mod.Module), model.inside(self.module.gluon.Block)
         contexts = [context for module in modules for context in module._context]

@@ -6,6 +6,7 @@ is a process. Which it is says the backend's file.
 
 import datetime
 import functools
+import json
 import os
 import socket
 import sys
@@ -27,6 +28,11 @@ class Workers:
     rank = 0  # of the first worker in this process
     here = 1  # workers in this process
 
+    @property
+    def looks(self) -> bool:
+        """Whether this process looks at the model before and after its training: another would see the same."""
+        return self.rank == 0
+
     def start(self, about: Dict[str, Any], device: str) -> None:
         """Called once before the framework computes. about: of the spec; device: 'cpu' or 'gpu'."""
         self.count, self.rank = about["count"], about["rank"]
@@ -44,6 +50,10 @@ class Workers:
     def means(self, values: Dict[str, float]) -> Dict[str, float]:
         """The means of these values over all processes."""
         return values
+
+    def mean_of_step(self, loss: float) -> float:
+        """The loss of a step that was taken before the training, as Keras reports it."""
+        return loss
 
     def of_first(self, ask: Callable[[], Any]) -> Any:
         """What ask() returns in the process of the first worker, which alone asks."""
@@ -212,7 +222,10 @@ class MirroredDevices(Devices):
         if len(found) < self.count:
             asked = f"where {self.count} are asked for"
             raise Refused("device", f"TensorFlow has {len(found)} devices of the kind {kind}, {asked}")
-        self._strategy = self._module.distribute.MirroredStrategy(found)
+        self._take(self._module.distribute.MirroredStrategy(found))
+
+    def _take(self, strategy: Any) -> None:
+        self._strategy = strategy
         distribute = self._strategy.experimental_distribute_dataset
 
         @functools.wraps(distribute)
@@ -254,14 +267,42 @@ class MirroredDevices(Devices):
         return self._strategy.experimental_local_results(value)[place].numpy()
 
     def parts_seen(self) -> Dict[int, List[Any]]:
-        """As the strategy hands them out once more, after the epoch."""
+        """As the strategy hands them out once more, after the epoch; other processes wait for each of the steps."""
         found: Dict[int, List[Any]] = {}
         for number, batch in enumerate(self._dataset or ()):
             if number in self._steps:
-                found[number] = [mapped(functools.partial(self._on, at), list(batch)[:2]) for at in range(self.count)]
-            if number >= max(self._steps, default=0):
+                found[number] = [mapped(functools.partial(self._on, at), list(batch)[:2]) for at in range(self.here)]
+            if self.here == self.count and number >= max(self._steps, default=0):
                 break
         return found
+
+
+class MirroredProcesses(MirroredDevices):
+    """The same over processes, by MultiWorkerMirroredStrategy, which divides what each is given whole.
+
+    What one of them computes waits for the others, so all do the same in the same order.
+    """
+
+    looks = True
+
+    def start(self, about: Dict[str, Any], device: str) -> None:
+        Workers.start(self, about, device)
+        if self.here != 1:
+            raise Refused("unsupported", "its engine has a process for each worker")
+        task = {"type": "worker", "index": self.rank}
+        os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": about["addresses"]}, "task": task})
+        self._take(self._module.distribute.MultiWorkerMirroredStrategy())
+
+    def cut(self, batch: Any) -> List[Any]:
+        size = len(leaves(batch[0])[0]) // self.count
+        return [mapped(lambda one: one[self.rank * size : (self.rank + 1) * size], list(batch))]
+
+    def mean_of_step(self, loss: float) -> float:
+        return loss / self.count  # `train_on_batch` adds up what its processes report
+
+    def meet(self) -> None:
+        one = self._module.constant(1.0)
+        self._strategy.reduce("SUM", self._strategy.run(lambda: one), axis=None)
 
 
 class MXNetContexts(Devices):
@@ -319,6 +360,49 @@ class MXNetContexts(Devices):
         self._look()
         self._last = -1
         return self._seen
+
+
+class GluonContexts(Devices):
+    """Gluon's own way: parameters on a list of contexts, among which the twin splits its batch; the KVStore of its
+    Trainer adds up their gradients.
+    """
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    def start(self, about: Dict[str, Any], device: str) -> None:
+        super().start(about, device)
+        self._contexts = [getattr(self._module, device)(number) for number in range(self.count)]
+        self.of_epoch(frozenset())
+        split = self._module.gluon.utils.split_and_load
+
+        @functools.wraps(split)
+        def seen(array: Any, *args: Any, **kwargs: Any) -> Any:
+            parts = split(array, *args, **kwargs)
+            if self._next in self._steps:
+                self._seen.setdefault(self._next, []).append(parts)
+            return parts
+
+        self._module.gluon.utils.split_and_load = seen
+
+    def join(self, model: Any) -> None:
+        net, trainer = model.state()
+        model.set_in_file("CONTEXTS", self._contexts)
+        net.collect_params().reset_ctx(self._contexts)
+        model.train_on(net, self._module.gluon.Trainer(net.collect_params(), trainer.optimizer))
+
+    def of_epoch(self, steps: FrozenSet[int]) -> None:
+        self._steps, self._next = steps, -1
+        self._seen: Dict[int, List[Any]] = {}
+
+    def step(self, number: int, model: Any) -> None:
+        self._next = number
+
+    def parts_seen(self) -> Dict[int, List[Any]]:
+        """Inputs and targets, as the twin has split them."""
+        return {
+            step: [[one.asnumpy() for one in part] for part in zip(*arrays)] for step, arrays in self._seen.items()
+        }
 
 
 class TorchProcesses(Workers):

@@ -99,10 +99,12 @@ class FromArrays:
 
 
 def own_samples(spec: Dict[str, Any], samples: int) -> np.ndarray:
-    """Which of so many samples, that fill batches, are for the workers in this process."""
+    """Which of so many samples, that fill batches, this process is given for its workers."""
     about = spec.get("workers") or {"processes": 1, "rank": 0}
+    if about["processes"] == 1 or about.get("whole"):  # the framework divides the batches
+        return np.arange(samples)
     batches = np.arange(samples).reshape(-1, about["processes"], spec["batch_size"] // about["processes"])
-    return batches[:, about["rank"] if about["processes"] > 1 else 0].reshape(-1)
+    return batches[:, about["rank"]].reshape(-1)
 
 
 def _hash(samples: Set[bytes]) -> str:

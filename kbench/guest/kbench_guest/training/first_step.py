@@ -41,7 +41,8 @@ def of_model(
         framework.set_values(variables, first)
         before = of_layers(framework.weights(model))
         reported = train_on(trial.model, weights, batch)
-        return float(np.ravel(reported)[0]), changes(before, of_layers(framework.weights(model)))
+        loss = framework.workers.mean_of_step(float(np.ravel(reported)[0]))
+        return loss, changes(before, of_layers(framework.weights(model)))
 
     def taken(with_rounding: bool) -> Dict[str, Any]:
         asked[:] = []

@@ -115,6 +115,12 @@ class Twin:
         """With another model and optimizer, of the same values."""
         self._model, self._optimizer = model, optimizer
 
+    def set_in_file(self, name: str, value: Any) -> None:
+        """Give a variable of the twin's file this value. Raises Refused if it has none of that name."""
+        if not hasattr(self._file, name):
+            raise Refused("unsupported", f"the twin has no {name}, which its workers would be")
+        setattr(self._file, name, value)
+
     def inside(self, kind: Type[Any]) -> List[Any]:
         """The values of that class that the model is, holds or lists as its own."""
         held = [self._model, *(vars(self._model).values() if hasattr(self._model, "__dict__") else ())]
