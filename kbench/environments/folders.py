@@ -62,8 +62,13 @@ def finished(folder: Path) -> Mapping[str, Any] | None:
         details = json.loads((folder / MARKER).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
-    whole = isinstance(details, dict) and (details.get("schema"), details.get("folder")) == (SCHEMA, str(folder))
+    whole = isinstance(details, dict) and details.get("schema") == SCHEMA and _is_at(details.get("folder"), folder)
     return details if whole and python(folder).is_file() and _has(folder, details.get("installed")) else None
+
+
+def _is_at(recorded: object, folder: Path) -> bool:
+    """Whether that is this folder, perhaps by another path: the programs of a copy would start the first one."""
+    return isinstance(recorded, str) and os.path.realpath(recorded) == os.path.realpath(folder)
 
 
 def installed(folder: Path) -> dict[str, int]:

@@ -119,6 +119,19 @@ def test_of_two_at_once_one_waits_and_says_so(backend: Backend, cache: Path) -> 
     assert len(said) == 1 and said[0].startswith("waiting for another kbench, which is making keras9-tiny-cpu")
 
 
+def test_an_environment_is_found_by_another_path_to_the_cache_but_not_in_a_copy(
+    backend: Backend, cache: Path, tmp_path: Path
+) -> None:
+    made = ensure.ensure(backend, backend.builds[0], cache=cache)
+    assert made.folder is not None
+    linked, copied = tmp_path / "linked", tmp_path / "copied"
+    linked.symlink_to(cache, target_is_directory=True)
+    shutil.copytree(cache, copied, symlinks=True)
+    place = made.folder.relative_to(cache)
+    assert folders.finished(linked / place) == folders.finished(made.folder) is not None
+    assert folders.finished(copied / place) is None
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": 0}', '{"schema": 1, "folder": "/elsewhere"}'])
 def test_an_environment_with_a_broken_marker_is_made_again(backend: Backend, cache: Path, text: str) -> None:
     folder = ensure.ensure(backend, backend.builds[0], cache=cache).folder
