@@ -109,7 +109,8 @@ AXES: tuple[Axis, ...] = (
     Axis(
         "device", "device", always_named=True,
         asked=Asked(
-            "--device", "auto (default: the first GPU, or else the CPU), cpu, gpu, gpu:N, or several: cpu,gpu",
+            "--device", "auto (default: the first GPU, or else the CPU), cpu, gpu or gpu:N",
+            "several: a row for each, such as cpu,gpu",
             commands=("run", "script"), single=("parity", "coverage", "setup", "doctor"), group=WHAT,
             metavar="DEVICE", default="auto",
         ),
