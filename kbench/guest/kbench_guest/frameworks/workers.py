@@ -29,7 +29,7 @@ class Workers:
     here = 1  # workers in this process
 
     @property
-    def looks(self) -> bool:
+    def observes(self) -> bool:
         """Whether this process looks at the model before and after its training: another would see the same."""
         return self.rank == 0
 
@@ -222,9 +222,9 @@ class MirroredDevices(Devices):
         if len(found) < self.count:
             asked = f"where {self.count} are asked for"
             raise Refused("device", f"TensorFlow has {len(found)} devices of the kind {kind}, {asked}")
-        self._take(self._module.distribute.MirroredStrategy(found))
+        self._enter(self._module.distribute.MirroredStrategy(found))
 
-    def _take(self, strategy: Any) -> None:
+    def _enter(self, strategy: Any) -> None:
         self._strategy = strategy
         distribute = self._strategy.experimental_distribute_dataset
 
@@ -283,7 +283,7 @@ class MirroredProcesses(MirroredDevices):
     What one of them computes waits for the others, so all do the same in the same order.
     """
 
-    looks = True
+    observes = True
 
     def start(self, about: Dict[str, Any], device: str) -> None:
         Workers.start(self, about, device)
@@ -291,7 +291,7 @@ class MirroredProcesses(MirroredDevices):
             raise Refused("unsupported", "its engine has a process for each worker")
         task = {"type": "worker", "index": self.rank}
         os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": about["addresses"]}, "task": task})
-        self._take(self._module.distribute.MultiWorkerMirroredStrategy())
+        self._enter(self._module.distribute.MultiWorkerMirroredStrategy())
 
     def cut(self, batch: Any) -> List[Any]:
         size = len(leaves(batch[0])[0]) // self.count

@@ -41,7 +41,7 @@ def measure(
     if spec["task"] == "infer" and not spec["timing"]:
         infer(framework, model, example, spec, part, events)
         return None
-    if not spec["timing"] and framework.workers.looks:
+    if not spec["timing"] and framework.workers.observes:
         with events.phase("probe"):
             with recurrent_kernel.reported(framework, model, events):
                 outputs = model.predict(feed.first_inputs(), batch_size=spec["batch_size"], verbose=0)
@@ -54,7 +54,7 @@ def measure(
         return None
     train(framework, model, example, spec, feed, validation_part, events)
     framework.workers.leave()
-    if framework.workers.looks:
+    if framework.workers.observes:
         timing.keep(spec.get("trained", ""), lambda: framework.all_weights(model))
     return None if again is None else functools.partial(first_step.write_again, again, events)
 
