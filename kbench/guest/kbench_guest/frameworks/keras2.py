@@ -9,7 +9,7 @@ import keras
 import numpy as np
 from keras import backend as K
 
-from kbench_guest.frameworks import keras_models, recurrent, theano_headers, trials, workers
+from kbench_guest.frameworks import keras_models, recurrent, theano_headers, trials, worker_devices, workers
 from kbench_guest.frameworks.interface import DoneOnReturn, MXNetMixin
 from kbench_guest.protocol import Refused
 
@@ -256,10 +256,10 @@ class MXNet(MXNetMixin, Keras2):
         return recurrent.of_mxnet([output.symbol for output in model.outputs])
 
     def engine(self, processes: int) -> workers.Workers:
-        return workers.MXNetContexts(self.module)
+        return worker_devices.MXNetContexts(self.module)
 
     def compile_options(self, device: str) -> Dict[str, Any]:
-        if isinstance(self.workers, workers.MXNetContexts):
+        if isinstance(self.workers, worker_devices.MXNetContexts):
             return {"context": self.workers.names}
         return self.compile_options_on_trial(device)
 

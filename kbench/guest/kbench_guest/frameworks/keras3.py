@@ -11,7 +11,16 @@ import numpy as np
 
 from kbench_guest.arrays import leaves
 from kbench_guest.device import Pending
-from kbench_guest.frameworks import keras_models, profilers, recurrent, time_steps, trials, workers
+from kbench_guest.frameworks import (
+    keras_models,
+    profilers,
+    recurrent,
+    time_steps,
+    trials,
+    worker_devices,
+    worker_processes,
+    workers,
+)
 from kbench_guest.frameworks.interface import DoneOnReturn, PyTorchMixin, TensorFlow2Mixin
 from kbench_guest.frameworks.layers import every_layer
 
@@ -225,7 +234,7 @@ class TensorFlow2(TensorFlow2Mixin, Keras3):
     _compilations = 0
 
     def engine(self, processes: int) -> workers.Workers:
-        return (workers.MirroredDevices if processes == 1 else workers.MirroredProcesses)(self.module)
+        return (worker_devices.MirroredDevices if processes == 1 else worker_processes.MirroredProcesses)(self.module)
 
     def step_hook(self, model: Any, kind: str, wrap: Callable[..., Any]) -> None:
         super().step_hook(model, kind, wrap)
@@ -264,7 +273,7 @@ class JAX(Keras3):
     kernels = ("LSTM",)
 
     def engine(self, processes: int) -> workers.Workers:
-        return workers.JAXDevices()
+        return worker_devices.JAXDevices()
 
     _compilations: Optional[int] = None  # not asked yet
     _forgotten = 0
@@ -344,7 +353,7 @@ class PyTorch(PyTorchMixin, Keras3):
     several_steps = keras_models.KerasModels.several_steps  # Keras 3 refuses it there
 
     def engine(self, processes: int) -> workers.Workers:
-        return workers.TorchProcesses(self.module)
+        return worker_processes.TorchProcesses(self.module)
 
     def fallbacks(self, model: Any) -> List[str]:
         if model.jit_compile:

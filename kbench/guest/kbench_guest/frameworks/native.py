@@ -9,7 +9,7 @@ import numpy as np
 
 from kbench_guest import arrays, scores
 from kbench_guest.device import Pending
-from kbench_guest.frameworks import recurrent, workers
+from kbench_guest.frameworks import recurrent, worker_devices, worker_processes, workers
 from kbench_guest.frameworks.interface import (
     DoneOnReturn,
     Framework,
@@ -137,7 +137,7 @@ class Chainer(AnyFramework):
 
 class PyTorch(PyTorchMixin, AnyFramework):
     def engine(self, processes: int) -> workers.Workers:
-        return workers.TorchTwin(self.module)
+        return worker_processes.TorchTwin(self.module)
 
     def device(self, model: Any) -> str:
         found = [value.device.type for value in model.inside(self.module.Tensor)]
@@ -148,7 +148,7 @@ class JAX(AnyFramework):
     """And what is built on it. The weights of a step that is not done yet can be waited for."""
 
     def engine(self, processes: int) -> workers.Workers:
-        return workers.JAXTwin()
+        return worker_devices.JAXTwin()
 
     def _leaves(self, *trees: Any) -> List[Any]:
         import jax
@@ -196,7 +196,7 @@ class TensorFlow2(TensorFlow2Mixin, AnyFramework):
 
 class MXNet(MXNetMixin, AnyFramework):
     def engine(self, processes: int) -> workers.Workers:
-        return workers.GluonContexts(self.module)
+        return worker_devices.GluonContexts(self.module)
 
     def device(self, model: Any) -> str:
         modules, blocks = model.inside(self.module.mod.Module), model.inside(self.module.gluon.Block)
