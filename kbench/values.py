@@ -141,6 +141,7 @@ class Backend:
     workers: Annotated[Literal["devices", "processes", ""], Meta(description="devices or processes")] = ""
     workers_apart: Flag = False  # whether devices of it may also be those of processes on several machines
     one_machine: Text = ""  # why it takes no processes on several machines, one sentence without a full stop
+    one_thread_each: Text = ""  # why workers on the CPU have one thread each, one sentence without a full stop
     no_workers: Text = ""  # why it cannot, one sentence without a full stop
     ordered_updates: Flag = False  # whether the guest must order gradients, updates and the step counter
     corrected_normalization: Flag = False  # whether the guest corrects how BatchNormalization trains

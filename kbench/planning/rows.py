@@ -147,6 +147,9 @@ def _cannot_work_together(
         backend.one_machine or "its workers are devices of one process, so they are on one machine": (
             apart and backend.workers != PROCESSES and not backend.workers_apart
         ),
+        f"{backend.one_thread_each}: give each one thread with --threads 1": (
+            bool(backend.one_thread_each) and device.kind == "cpu" and int(values[THREADS]) > 1
+        ),
         f"a batch of {batch:,} cannot be divided among {count} workers": values[SCALING] != WEAK
         and batch % count > 0,
         f"{count} workers need {count} GPUs from {device.label} on, of which this machine has {there}": (

@@ -111,6 +111,15 @@ def test_a_worker_on_a_machine_of_its_own_has_all_its_cores_and_one_of_its_gpus(
     assert workers.numbers(four, here) == [3] and workers.devices_of(four, here, 3) == GPUS[:1]
 
 
+def test_a_backend_whose_workers_hang_with_several_threads_is_not_started_so() -> None:
+    def said(**asked: Any) -> list[str]:
+        return reasons(engine="devices", keys={"one_thread_each": "its library hangs"}, **asked)
+
+    assert said(workers=(1, 8)) == said(workers=(1, 2), threads=(1,), threads_each=True) == []
+    assert said(workers=(2,)) == ["its library hangs: give each one thread with --threads 1"]
+    assert said(workers=(2,), device=("gpu:0",), gpus=GPUS) == []
+
+
 def test_workers_that_are_devices_of_one_process_are_on_one_machine() -> None:
     asked: dict[str, Any] = {"workers": (1, 2), "worker_per_machine": True}
     said = "its workers are devices of one process, so they are on one machine"
