@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kbench.coverage.inputs import TELLING
+
 KIND = "coverage"  # of a run
 
 SAME = "same"
@@ -59,6 +61,11 @@ class ProbeCase:
     outputs_only: bool = False  # whether nothing but its outputs is looked at
     seed: int = 0  # of its inputs and weights
 
+    @property
+    def is_usual(self) -> bool:
+        """Whether models are given such inputs."""
+        return not self.outputs_only and not TELLING & {*self.inputs[:1]}
+
 
 @dataclass(frozen=True)
 class CaseResult:
@@ -91,7 +98,7 @@ class NameResult:
         return max(
             found,
             key=lambda one: (
-                not one.case.outputs_only,
+                one.case.is_usual,
                 not one.case.masked,
                 -len(one.case.settings),
                 one.deviation or 0.0,

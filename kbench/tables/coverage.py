@@ -31,6 +31,9 @@ LISTED = 10  # of the worst on the screen
 KNOWN_DIFFERENCES = "docs/parity.md"
 
 
+_SEVERAL = {DIFFERS: "differ", RAISES: "raise", CRASHES: "crash", HANGS: "hang", ABSENT: "absent"}
+
+
 def headline(rows: Sequence[NameResult]) -> str:
     """How many names do what they should, in a sentence for each backend."""
     return " ".join(_of_backend(backend, own) for backend, own in by_backend(rows).items())
@@ -46,7 +49,11 @@ def by_backend(rows: Sequence[NameResult]) -> dict[str, list[NameResult]]:
 def _of_backend(backend: str, rows: Sequence[NameResult]) -> str:
     counted = Counter(row.state for row in rows)
     others = [f"{counted[WORKS]} compared with nothing"] if counted[WORKS] else []
-    others += [f"{counted[state]} {state}" for state in (DIFFERS, RAISES, CRASHES, HANGS, ABSENT) if counted[state]]
+    others += [
+        f"{counted[state]} {several if counted[state] > 1 else state}"
+        for state, several in _SEVERAL.items()
+        if counted[state]
+    ]
     start = works(backend, rows)
     return start if counted[NOT_RUN] == len(rows) else f"{start.rstrip('.')}{_and(others)}."
 
@@ -101,7 +108,7 @@ def worst(rows: Sequence[NameResult]) -> list[CaseResult]:
     found = [one for row in rows if row.state in BAD and (one := row.worst)]
 
     def order(one: CaseResult) -> tuple[int, bool, bool, float, str]:
-        return BAD.index(one.state), bool(one.known), one.case.outputs_only, -(one.deviation or 0.0), one.case.name
+        return BAD.index(one.state), bool(one.known), not one.case.is_usual, -(one.deviation or 0.0), one.case.name
 
     return sorted(found, key=order)
 
