@@ -163,8 +163,25 @@ def _of_gradients(found: Mapping[str, CaseResult], told: Mapping[str, Case]) -> 
         elif (
             name in trained and name not in wrong and (size := apart(trained, numbers, name, against)) > OF_GRADIENTS
         ):
-            how = "a step changes its weights otherwise" if math.isfinite(size) else "weights of other shapes"
-            yield replace(found[name], state=DIFFERS, sentence=how, deviation=size, against=against, check=GRADIENTS)
+            yield replace(
+                found[name],
+                state=DIFFERS,
+                sentence=_how(trained[name], trained[against], size),
+                deviation=size,
+                against=against,
+                check=GRADIENTS,
+            )
+
+
+def _how(own: Sequence[Output], other: Sequence[Output], size: float) -> str:
+    """How two backends' gradients differ, which are so far apart."""
+    if [one.shape for one in own] != [one.shape for one in other]:
+        return "weights of other shapes"
+    return (
+        "a step changes its weights otherwise"
+        if math.isfinite(size)
+        else "a step makes other weights NaN or infinite"
+    )
 
 
 def _off_slopes(slopes: Sequence[float | None], case: Case) -> float:

@@ -140,6 +140,10 @@ def test_gradients_are_compared_where_outputs_are_right() -> None:
     told = {name: gave(RIGHT, gradients=RIGHT) for name in ("keras9/a", "keras9/b")}
     other = gave(RIGHT, gradients=-RIGHT)
     assert states({**told, "keras9/c": other})["keras9/c"] == ("differs", "a step changes its weights otherwise")
+    nowhere = gave(RIGHT, gradients=RIGHT * np.nan)
+    assert states({**told, "keras9/c": nowhere})["keras9/c"][1] == "a step makes other weights NaN or infinite"
+    longer = gave(RIGHT, gradients=np.append(RIGHT, 1.0))
+    assert states({**told, "keras9/c": longer})["keras9/c"][1] == "weights of other shapes"
     wrong = gave(RIGHT + 1, gradients=-RIGHT)
     assert states({**told, "keras9/c": wrong})["keras9/c"] == ("differs", "")
     untrained = gave(RIGHT, untrained="no gradient")
