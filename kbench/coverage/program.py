@@ -11,19 +11,23 @@ from kbench.coverage.values import CONFIG, ELSEWHERE, FIT, FORMATS, GRADIENTS, G
 KERAS2 = "keras2/"  # the generation whose tensors have to be evaluated
 _NO_FLOATS = ("integers", "classes", "booleans", "words")
 _KINDS = {inputs.TIED: "ties", "small": "a small sample"}  # of whatever shape is taken
+_BEFORE = (  # weights that leave each input as it is, and get its gradient
+    "eye = lambda x: keras.layers.Dense(x.shape[-1], use_bias=False, kernel_initializer='identity')",
+    "before = [eye(x)(one) if x.dtype == 'float32' else one for one, x in zip(inputs, [{0}])]",
+)
 _STEP = (
     'model.compile(loss="mse", optimizer=keras.optimizers.SGD(1.0))',
     "model.train_on_batch({0}, 0.3 * np.ones_like(model.predict({0})))",
-    "print(layer.get_weights())",
+    "print(model.get_weights())",
 )
 _PREDICTION = ("print(model.predict({0}))",)
 _STEPS = (  # one in a graph, and one run eagerly
-    "start = layer.get_weights()",
+    "start = model.get_weights()",
     "for eagerly in (False, True):",
-    "    layer.set_weights(start)",
+    "    model.set_weights(start)",
     '    model.compile(loss="mse", optimizer=keras.optimizers.SGD(1.0), run_eagerly=eagerly)',
     "    model.train_on_batch({0}, 0.3 * np.ones_like(model.predict({0})))",
-    "    print(layer.get_weights())",
+    "    print(model.get_weights())",
 )
 _FILE = (
     "print(model.predict({0}))",
@@ -92,12 +96,13 @@ def _of_layer(case: ProbeCase, names: Sequence[str], in_graph: bool, check: str)
         masks = [f"{one} = keras.layers.Masking()({one})" for one in names if case.masked]
         called = f"layer({_given(case, names)})"
         return [made, *masks, called, weights, f"print({called})"]
-    given = [f"inputs[{number}]" for number in range(len(names))]
+    given = [f"{'before' if check in (GRADIENTS, FIT) else 'inputs'}[{number}]" for number in range(len(names))]
     given = [f"keras.layers.Masking()({one})" for one in given] if case.masked else given
     batch = names[0] if len(names) == 1 else f"[{', '.join(names)}]"
     return [
         made,
         f"inputs = [keras.layers.Input(x.shape[1:], dtype=x.dtype.name) for x in [{', '.join(names)}]]",
+        *(line.format(", ".join(names)) for line in _BEFORE if check in (GRADIENTS, FIT)),
         f"outputs = layer({_given(case, given)})",
         weights,
         "model = keras.models.Model(inputs, outputs)",
@@ -121,10 +126,7 @@ def _of_check(case: ProbeCase, module: str, names: Sequence[str], check: str) ->
         "inputs = [keras.layers.Input(x.shape[1:], dtype=x.dtype.name) for x in arrays]",
     ]
     if check == GRADIENTS:
-        lines += [
-            "eye = lambda x: keras.layers.Dense(x.shape[-1], use_bias=False, kernel_initializer='identity')",
-            "before = [eye(x)(x) if x.dtype == 'float32' else x for x in inputs]",
-        ]
+        lines += [line.format("*arrays") for line in _BEFORE]
     fed = "before" if check == GRADIENTS else "inputs"
     lines += [
         f"outputs = keras.layers.Lambda(lambda x: function({samples})[None])({fed})",

@@ -20,7 +20,7 @@ from real_runs import KNOWN, Finished, Kbench
 
 from kbench.coverage import results
 from kbench.coverage.program import of_case
-from kbench.coverage.values import GOOD, OUTPUTS
+from kbench.coverage.values import GOOD, GRADIENTS, OUTPUTS
 from kbench.environments import ensure
 from kbench.reported import Output
 
@@ -81,10 +81,11 @@ RIGHT = (
 # Names with each kind of input, and of each form that a program has.
 SHOWN = (
     "activations.gelu", "constraints.UnitNorm", "layers.Attention", "layers.Conv1D", "layers.LSTM", "layers.LSTMCell",
-    "layers.Lambda", "losses.CTC", "losses.CategoricalCrossentropy", "metrics.Accuracy",
+    "layers.Lambda", "layers.MaxPooling2D", "losses.CTC", "losses.CategoricalCrossentropy", "metrics.Accuracy",
     "metrics.hinge", "ops.concatenate", "ops.dtype", "ops.einsum", "ops.fft", "ops.max", "ops.scan",
     "ops.searchsorted", "ops.segment_sum", "ops.solve", "ops.take", "optimizers.Adam", "regularizers.L2",
 )  # fmt: skip
+WEIGHTLESS = ("layers.MaxPooling2D",)
 # Without optimizers: kbench orders the updates of their backend, a plain program does not.
 OLD = (
     "activations.elu", "constraints.UnitNorm", "layers.Conv1D", "layers.LSTM", "layers.Lambda", "layers.Dot",
@@ -180,39 +181,30 @@ def test_the_program_of_a_case_prints_what_the_case_gave(
     assert {one.case.name for one in shown} == {*only}, run.output
     keras_backend = KNOWN[backend].keras_backend
     programs = [of_case(replace(one, check=OUTPUTS), keras_backend) for one in shown]
+    # A layer without weights shows by those before it what its inputs' gradients are.
+    stepped = [one for one in shown if one.case.name in WEIGHTLESS and told[one.case.id].gradients]
+    programs += [of_case(replace(one, check=GRADIENTS), keras_backend) for one in stepped]
     (tmp_path / "programs.json").write_text(json.dumps(programs), "utf-8")
     (tmp_path / "runner.py").write_text(RUNNER, "utf-8")
     python, variables = python_of(backend)
     asked = [str(python), "runner.py", "programs.json", "found.json"]
     ended = subprocess.run(asked, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr[-2000:]
-    for one, program, found in zip(shown, programs, json.loads((tmp_path / "found.json").read_text()), strict=True):
+    printed = json.loads((tmp_path / "found.json").read_text())
+    for one, program, found in zip(shown, programs, printed, strict=False):
         right = [number for output in told[one.case.id].outputs for number in numbers(output)]
         assert np.allclose(found, right, rtol=1e-3, atol=1e-5, equal_nan=True), program
+    assert stepped or backend != "keras3/torch"
+    for one, program, found in zip(stepped, programs[len(shown) :], printed[len(shown) :], strict=True):
+        gradients = told[one.case.id].gradients or ()
+        after = [np.eye(each.shape[0]).ravel() - numbers(each).reshape(-1, 2)[:, 0] for each in gradients]
+        assert np.allclose(np.reshape(found, (-1, 2))[:, 0], np.concatenate(after), atol=1e-5), program
 
 
 def numbers(output: Output) -> Any:
     """Real and imaginary parts, as RUNNER writes them."""
     found = np.frombuffer(base64.b64decode(output.numbers), "<f4").astype("float64")
     return found if output.kind == "c" else np.stack([found, np.zeros_like(found)], -1).ravel()
-
-
-# What the files of backends declare, by a word of its reason, and the name in which coverage sees it.
-KNOWN_FAULTS = {
-    ("keras2/cntk", "layers.LSTM"): "returns the cell state c",
-    ("keras2/mxnet", "layers.LSTM"): "unless they are made with unroll=True",
-}
-
-
-@pytest.mark.thorough
-def test_faults_that_backends_files_declare_are_found_again_and_named(kbench: Kbench) -> None:
-    only = ",".join(sorted({name for _, name in KNOWN_FAULTS}))
-    run = kbench.coverage("keras2/cntk,keras2/mxnet,keras2/tensorflow,keras2/tensorflow2", only)
-    found: dict[tuple[str, str], str] = {}
-    with (run.folder / "coverage.csv").open(newline="") as file:
-        for row in csv.DictReader(file):
-            found[row["backend"], row["name"]] = found.get((row["backend"], row["name"]), "") + row["known"]
-    assert [one for one, word in KNOWN_FAULTS.items() if word not in found[one]] == [], run.output
 
 
 def test_a_wrong_sign_a_forgotten_setting_and_a_wrong_gradient_are_found_and_nothing_else(
