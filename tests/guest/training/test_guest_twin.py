@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 from guest_modules import guest
 
 TWIN = """
@@ -94,3 +95,13 @@ def test_it_takes_named_inputs_and_is_scored_by_its_probabilities(tmp_path: Any)
     assert twin.state()[0]["seen"] == [(["a", "b"], 2), (["a", "b"], 2)]
     assert logs == {"loss": 0.25, "accuracy": 0.5}
     assert found == {"loss": by_hand, "accuracy": 0.75}
+
+
+def test_workers_are_told_to_a_twin_that_knows_them_and_refused_by_one_that_does_not(tmp_path: Any) -> None:
+    (tmp_path / "twin.py").write_text("LAYERS = []\nCONTEXTS = [0]\n")
+    with guest(tmp_path, "training.twin", "protocol") as (module, protocol):
+        twin = module.Twin(str(tmp_path / "twin.py"), False, 7)
+        twin.set_in_file("CONTEXTS", [0, 1])
+        assert twin._file.CONTEXTS == [0, 1]
+        with pytest.raises(protocol.Refused, match="the twin has no DEVICES, which its workers would be"):
+            twin.set_in_file("DEVICES", [0, 1])
