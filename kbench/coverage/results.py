@@ -100,11 +100,12 @@ def plan_of(run: RunRecord) -> CoveragePlan:
 
 
 def names(run: RunResults) -> list[NameResult]:
-    """Each public name on each backend that the user asked for, in the order of names and backends. Raises UserError
-    if the run's plan is damaged.
+    """Each public name on each backend that the user asked for, in the order of names and of what was asked: if two
+    backends differ and nothing says which is right, the second is said to. Raises UserError if the plan is damaged.
     """
     plan = plan_of(run)
-    told = _told(run.measured)
+    found_by = _told(run.measured)
+    told = {name: found_by[name] for name in dict.fromkeys([*(plan.shown or ()), *found_by]) if name in found_by}
     shown = [name for name in told if plan.shown is None or name in plan.shown]
     found = []
     for of_keras, its_cases in plan.cases.items():

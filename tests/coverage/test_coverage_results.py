@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +148,22 @@ def test_gradients_are_compared_where_outputs_are_right() -> None:
     assert states({**told, "keras9/c": wrong})["keras9/c"] == ("differs", "")
     untrained = gave(RIGHT, untrained="no gradient")
     assert states({**told, "keras9/c": untrained})["keras9/c"] == ("raises", "in training: no gradient")
+
+
+def test_of_two_backends_that_differ_the_one_that_was_asked_for_first_is_the_measure() -> None:
+    facts = {
+        name: Facts(public={NAME: Public(NAME, ())}, cases={0: of})
+        for name, of in (
+            ("keras9/a+keras=mine", gave(RIGHT, gradients=-RIGHT)),
+            ("keras9/a", gave(RIGHT, gradients=RIGHT)),
+        )
+    }
+    run = tried([ProbeCase(0, NAME, {}, ("image",))], facts)
+    run = replace(run, plan={**run.plan, "shown": ["keras9/a", "keras9/a+keras=mine"]})
+    assert [(row.backend, row.state) for row in results.names(run)] == [
+        ("keras9/a", "same"),
+        ("keras9/a+keras=mine", "differs"),
+    ]
 
 
 def test_where_nothing_can_be_learnt_a_backend_may_refuse_to_train() -> None:
