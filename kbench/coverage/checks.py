@@ -211,7 +211,11 @@ def apart(
 
 
 def usual(sizes: Mapping[str, Sequence[float]], most: float) -> str:
-    """The backend that most agree with, or else are nearest to. sizes: how far it is from each, itself too."""
+    """The backend that most agree with, or else are nearest to; of two the first. sizes: how far it is from each,
+    itself too.
+    """
+    if len(sizes) == 2:
+        return next(iter(sizes))
 
     def how_near(name: str) -> tuple[int, float]:
         found = sorted(sizes[name])
