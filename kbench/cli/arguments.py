@@ -125,8 +125,8 @@ COMMANDS: dict[str, tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]]] =
         "Try every public name of Keras on each backend: layers, losses, metrics, optimizers, ops and others, with "
         "the settings that change what they compute; and tell which differ, raise, crash or hang.",
         (
-            "--backends", _WHAT, "--python", "--channel", "--only", "--quick", "--seed", "--fail-on", _MORE,
-            *_OF_CELLS, "--name", "--dry-run", "--results",
+            "--backends", _WHAT, "--python", "--channel", "--only", "--quick", "--seed", "--fail-on", "--on",
+            "--select", _MORE, *_OF_CELLS, "--name", "--dry-run", "--results",
         ),
     ),
     "doctor": (
@@ -211,7 +211,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         raise UserError(_no_command(arguments))
     command = named or "run"
     about, _ = COMMANDS[command]
-    # An option of another command is not taken for the beginning of one of this: `coverage --on` is not --only.
+    # An option of another command is not taken for the beginning of one of this: `run --form` is not --format.
     foreign = {option for one in COMMANDS for option in _options_of(one)} - {*_options_of(command)}
     abbreviated = not foreign & {argument.partition("=")[0] for argument in arguments}
     parser = _parser(f"{program()} {command}", description=about, epilog=_text(command), allow_abbrev=abbreviated)

@@ -25,6 +25,7 @@ from kbench.planning.request import Request
 from kbench.screen import terminal
 from kbench.screen.listener import Screen
 from kbench.session import interrupts
+from kbench.session.cover import cover
 from kbench.session.measure import measure
 
 ORDER, FILES = "order", "files"
@@ -55,28 +56,24 @@ def _end_with_parent() -> None:
 
 
 def _measure(order: BlockOrder, folder: Path) -> Result:
-    example = _example(order, folder)
-    on = [devices.choose(one, devices.gpus()).label for one in order.device.split(",")]
-    asked = msgspec.convert(
-        {
-            **order.request,
-            **_data_folder(order),
-            "examples": [str(example)],
-            "values": {**order.request["values"], axes.DEVICE: on},
-        },
-        Request,
-    )
-    there = measure(
-        asked,
-        folder / "results",
-        Screen(),
-        name="block",
-        command=shlex.join(order.argv),
-        only=lambda task: task.repeat == order.block.repeat,
-        place=order.place,
-    )
-    if order.place is None or order.place.rank == 0:
-        terminal.print_example(summarised(there))
+    _write_files(order, folder)
+    results, command = folder / "results", shlex.join(order.argv)
+    if tried := order.tried:
+        asked = _request(order)
+        there = cover(asked, results, Screen(), only=tried.only, quick=tried.quick, name="block", command=command)
+    else:
+        asked = _request(order, examples=[str(_example(order, folder))], **_data_folder(order))
+        there = measure(
+            asked,
+            results,
+            Screen(),
+            name="block",
+            command=command,
+            only=lambda task: task.repeat == order.block.repeat,
+            place=order.place,
+        )
+        if order.place is None or order.place.rank == 0:
+            terminal.print_example(summarised(there))
     run = there.folder
     files = {one.relative_to(run).as_posix(): one for pattern in KEPT for one in run.glob(pattern)}
     return Result(
@@ -85,14 +82,24 @@ def _measure(order: BlockOrder, folder: Path) -> Result:
     )
 
 
-def _example(order: BlockOrder, folder: Path) -> Path:
-    """The example's file: kbench's own, the user's if it is here, too, or the sent one. Raises UserError."""
+def _request(order: BlockOrder, **more: object) -> Request:
+    """What is asked of this machine, on its devices."""
+    on = [devices.choose(one, devices.gpus()).label for one in order.device.split(",")]
+    values = {**order.request["values"], axes.DEVICE: on}
+    return msgspec.convert({**order.request, **more, "values": values}, Request)
+
+
+def _write_files(order: BlockOrder, folder: Path) -> None:
     for name, content in order.files.items():
         path = folder / FILES / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     if (folder / FILES / BACKENDS).is_dir():
         os.environ["KBENCH_BACKENDS"] = str(folder / FILES / BACKENDS)
+
+
+def _example(order: BlockOrder, folder: Path) -> Path:
+    """The example's file: kbench's own, the user's if it is here, too, or the sent one. Raises UserError."""
     own = paths.project_folder("examples_models") / order.path
     for path in (own, paths.with_home(order.path), folder / FILES / EXAMPLES / f"{order.block.example}.py"):
         if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == order.sha256:

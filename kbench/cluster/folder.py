@@ -21,8 +21,9 @@ from typing import Any
 import msgspec
 
 from kbench import store
-from kbench.cluster.messages import Block, Result
+from kbench.cluster.messages import Block, Result, Tried
 from kbench.cluster.schedule import Worker
+from kbench.coverage import results
 from kbench.errors import UserError
 from kbench.planning import request
 from kbench.store import schemas
@@ -33,6 +34,8 @@ from kbench.whole_folders import scratch
 BLOCKS = "blocks"
 ATTEMPTS = "attempts.jsonl"
 JOINED = ("backends", "examples")  # parts of the plans of blocks
+PROVENANCE, ENVIRONMENTS = "provenance", "environments"
+OF_COVERAGE = ("cases", "untried")  # the same of a coverage run, by the generation of Keras
 MOST_BYTES, MOST_FILES = 2**28, 10_000  # of a block's files together
 # What a worker may send back.
 _ALLOWED = re.compile(
@@ -52,6 +55,7 @@ class ClusterRun:
     argv: tuple[str, ...]
     spread: bool = False
     select: str = ""
+    tried: Tried | None = None  # of a coverage run
 
 
 def create(parent: Path, record: ClusterRun, name: str | None) -> Path:
@@ -133,11 +137,17 @@ def _check(sent: Path, block: Block, record: ClusterRun) -> None:
     try:
         there = store.read(sent)
         _parts(sent / "run.json")
+        if record.tried:
+            results.plan_of(there)
     except UserError as error:
         raise ValueError(str(error)) from None
     cells = [one.cell for one in there.measured]
     ids = {one.id for one in cells}
     others = {path.name for path in sent.glob("cells/*")} - ids
+    if record.tried:
+        if others or len(ids) < len(cells) or {results.generation(one.backend) for one in cells} != {block.example}:
+            raise ValueError("it sent other cells than those of its block")
+        return
     asked = set(record.request["backends"])
     own = {one.backend for one in cells if one.repeat == block.repeat}
     more = {one.backend for one in cells if one.repeat != block.repeat}
@@ -151,12 +161,15 @@ def _check(sent: Path, block: Block, record: ClusterRun) -> None:
 def _parts(path: Path) -> Mapping[str, Any]:
     """A block's run.json, with all that `join` needs. Raises UserError."""
     whole = schemas.upgraded(read_json(path))
-    plan, asked = whole.get("plan"), whole.get("request")
+    plan, asked, provenance = whole.get("plan"), whole.get("request"), whole.get(PROVENANCE)
     if not (
         isinstance(plan, dict)
         and isinstance(asked, dict)
         and isinstance(plan.get("cells"), list)
         and all(isinstance(plan.get(part), dict) for part in JOINED)
+        and all(isinstance(plan.get(part, {}), dict) for part in OF_COVERAGE)
+        and isinstance(provenance, dict)
+        and isinstance(provenance.get(ENVIRONMENTS, {}), dict)
     ):
         raise UserError(f"{path.name} lacks a part of the plan.")
     request.read(asked, path.parent)
@@ -174,18 +187,28 @@ def join(run: Path, kind: Path) -> None:
 
     blocks = [_parts(path) for path in sorted((kind / BLOCKS).glob("*.json"), key=position)]
     plans = [one["plan"] for one in blocks]
+    parts = (*JOINED, *OF_COVERAGE) if record.tried else JOINED
     plan = {
         **plans[0],
         "cells": [cell for one in plans for cell in one["cells"]],
-        **{part: {name: of for one in plans for name, of in one[part].items()} for part in JOINED},
+        **{part: {name: of for one in plans for name, of in one.get(part, {}).items()} for part in parts},
+        **({"shown": record.request["backends"]} if record.tried else {}),
     }
     requests = [one["request"] for one in blocks]
     asked = {
         **requests[0],
+        "backends": record.request["backends"],
         "examples": record.request["examples"],
         "extra_repeats": {name: value for one in requests for name, value in one.get("extra_repeats", {}).items()},
     }
-    started = [str(one.get("created", "")) for one in blocks]
-    whole = {**blocks[0], "name": f"{run.name}/{kind.name}", "created": min(started), "request": asked, "plan": plan}
+    environments = {name: of for one in blocks for name, of in one[PROVENANCE].get(ENVIRONMENTS, {}).items()}
+    whole = {
+        **blocks[0],
+        "name": f"{run.name}/{kind.name}",
+        "created": min(str(one.get("created", "")) for one in blocks),
+        "request": asked,
+        "plan": plan,
+        PROVENANCE: {**blocks[0][PROVENANCE], ENVIRONMENTS: environments},
+    }
     if not (kind / "run.json").is_file() or read_json(kind / "run.json") != whole:  # it may be read-only
         replace_json(kind / "run.json", whole)

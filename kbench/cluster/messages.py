@@ -17,9 +17,11 @@ encode = msgspec.msgpack.encode
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
-    """All backends of one example in one repeat: what has to be measured on one machine."""
+    """What has to be measured on one machine: all backends of one example in one repeat; or in a coverage run all of
+    one generation of Keras.
+    """
 
-    example: str
+    example: str  # or the generation
     repeat: int
     kind: str = ""  # the only kind of machine that may measure it; empty for any
 
@@ -35,15 +37,24 @@ class Block:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Tried:
+    """What a coverage run tries."""
+
+    only: str  # patterns of names
+    quick: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class BlockOrder:
     """A block with everything that a worker needs to measure it."""
 
     block: Block
     request: Mapping[str, Any]  # a `Request`; what is not given is chosen on the worker's machine
     device: str  # as given to --device
-    path: str  # of the example: below kbench's own examples, or where the client has it
-    sha256: str  # of the example's file
     argv: tuple[str, ...]  # the client's command line
+    path: str = ""  # of the example: below kbench's own examples, or where the client has it
+    sha256: str = ""  # of the example's file
+    tried: Tried | None = None  # in place of an example
     files: Mapping[str, bytes] = field(default_factory=dict)  # the user's example, twins and backends, by path
     place: Place | None = None  # among the machines that measure it together
 

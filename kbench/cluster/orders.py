@@ -15,6 +15,7 @@ from kbench.cells.place import Place
 from kbench.cluster.block import BACKENDS, EXAMPLES
 from kbench.cluster.folder import ClusterRun
 from kbench.cluster.messages import Block, BlockOrder
+from kbench.coverage.results import generation
 from kbench.errors import UserError
 from kbench.planning.request import Request
 from kbench.selection import examples
@@ -30,13 +31,18 @@ def blocks(request: Request, chosen: Sequence[Example]) -> tuple[Block, ...]:
     return tuple(Block(example=example.name, repeat=repeat) for example in chosen for repeat in repeats)
 
 
-def sent(request: Request, chosen: Sequence[Example], threads: tuple[int, ...] | None) -> dict[str, Any]:
+def blocks_of_coverage(request: Request) -> tuple[Block, ...]:
+    """One block for each generation of Keras: what one of its backends saves, the others load."""
+    return tuple(Block(example=one, repeat=1) for one in dict.fromkeys(map(generation, request.backends)))
+
+
+def sent(request: Request, examples: int, threads: tuple[int, ...] | None) -> dict[str, Any]:
     """The request without what each machine chooses; each block has its share of the budget."""
     asked: dict[str, Any] = msgspec.to_builtins(request)
     left_out = (axes.DEVICE,) if threads else (axes.DEVICE, axes.THREADS)
     asked["values"] = {name: values for name, values in request.values.items() if name not in left_out}
     if request.budget:
-        asked["budget"] = request.budget / len(chosen)
+        asked["budget"] = request.budget / examples
     return asked
 
 
@@ -51,7 +57,8 @@ class Orders:
     def __init__(self, record: ClusterRun) -> None:
         """Raises UserError if a file is missing or is no example."""
         self._record = record
-        loaded = [examples.load(paths.with_home(path)) for path in record.request["examples"]]
+        files = () if record.tried else record.request["examples"]
+        loaded = [examples.load(paths.with_home(path)) for path in files]
         self._examples = {one.name: one for one in loaded}
         self._backends = _own_backends()
 
@@ -64,16 +71,22 @@ class Orders:
         return [replace(order, place=Place(rank, tuple(hosts), token)) for rank in range(len(hosts))]
 
     def _of(self, block: Block) -> BlockOrder:
+        record = self._record
+        if record.tried:
+            backends = [one for one in record.request["backends"] if generation(one) == block.example]
+            request = {**record.request, "backends": backends}
+            order = BlockOrder(block=block, request=request, device=record.device, argv=record.argv)
+            return replace(order, files=self._backends, tried=record.tried)
         example = self._examples[block.example]
         own = example.path.is_relative_to(paths.project_folder("examples_models"))
         below = example.path.relative_to(paths.project_folder("examples_models")) if own else example.path
         return BlockOrder(
             block=block,
-            request=self._record.request,
-            device=self._record.device,
+            request=record.request,
+            device=record.device,
             path=str(below) if own else paths.portable(below),
             sha256=example.sha256,
-            argv=self._record.argv,
+            argv=record.argv,
             files={**self._backends, **({} if own else _own_example(example))},
         )
 

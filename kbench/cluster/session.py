@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
@@ -13,6 +13,7 @@ from kbench import axes, store
 from kbench.causes.explained import Explained
 from kbench.cluster import addresses, folder, machines, orders
 from kbench.cluster.folder import ClusterRun
+from kbench.cluster.messages import Tried
 from kbench.cluster.orders import Orders
 from kbench.cluster.schedule import Schedule
 from kbench.datasets import REAL
@@ -20,11 +21,12 @@ from kbench.errors import Refused
 from kbench.machine import devices
 from kbench.planning.plan import is_acceptable, make_plan
 from kbench.planning.request import Request
-from kbench.screen import output, terminal
+from kbench.screen import finish_coverage, output, terminal
 from kbench.screen.output import Output
 from kbench.selection.known import known_backends
-from kbench.session import interrupts, measure
+from kbench.session import cover, interrupts, measure
 from kbench.session.data import AUTO
+from kbench.store import RunResults
 from kbench.tables import markdown, text
 from kbench.tables.machines import Rows, machines_csv, table
 
@@ -66,7 +68,7 @@ def start(
     plan = make_plan(request, known_backends(), (), report=terminal.print_note)
     record = ClusterRun(
         on=cluster.on,
-        request=orders.sent(request, plan.examples, cluster.threads),
+        request=orders.sent(request, len(plan.examples), cluster.threads),
         device=cluster.device,
         blocks=orders.blocks(request, plan.examples),
         argv=tuple(argv),
@@ -74,14 +76,43 @@ def start(
         select=cluster.select,
     )
     if dry_run or wanted.detail != terminal.QUIET:
-        _print_plan(record, request.profile, sys.stdout if dry_run else wanted.beside)
-    if dry_run:
-        return 0
-    addresses.check_packages(cluster.on)
+        _print_plan(record, f", profile {request.profile}", sys.stdout if dry_run else wanted.beside)
+    return 0 if dry_run else _begin(parent, record, wanted, name)
+
+
+def start_coverage(
+    request: Request,
+    cluster: Cluster,
+    results: Path,
+    tried: Tried,
+    *,
+    name: str | None,
+    argv: Sequence[str],
+    fail_on: Collection[str] = (),
+    dry_run: bool = False,
+) -> int:
+    """Try Keras's public names there; returns the exit status. `argv` is kept with the results. Raises UserError."""
+    parent = measure.check_folder(request, results, name)
+    cover.planned(request, ())
+    record = ClusterRun(
+        on=cluster.on,
+        request=orders.sent(request, 1, cluster.threads),
+        device=cluster.device,
+        blocks=orders.blocks_of_coverage(request),
+        argv=tuple(argv),
+        select=cluster.select,
+        tried=tried,
+    )
+    _print_plan(record, "", sys.stdout)
+    return 0 if dry_run else _begin(parent, record, Output(), name, fail_on)
+
+
+def _begin(parent: Path, record: ClusterRun, wanted: Output, name: str | None, fail_on: Collection[str] = ()) -> int:
+    addresses.check_packages(record.on)
     made = Orders(record)
     run = folder.create(parent, record, name)
     with store.filling(run):
-        return _measure(run, record, made, wanted)
+        return _measure(run, record, made, wanted, fail_on)
 
 
 def go_on(run: Path, on: str | None, wanted: Output) -> int:
@@ -95,17 +126,28 @@ def go_on(run: Path, on: str | None, wanted: Output) -> int:
 
 
 def _print_plan(record: ClusterRun, profile: str, file: TextIO) -> None:
+    """`profile`: in words, behind the number of blocks."""
     examples = list(dict.fromkeys(block.example for block in record.blocks))
     each = ", each on every kind of machine" if record.spread else ""
     lines = [
-        f"Plan: {len(record.blocks)} block{'s' * (len(record.blocks) != 1)}{each}, profile {profile}",
+        f"Plan: {len(record.blocks)} block{'s' * (len(record.blocks) != 1)}{each}{profile}",
         f"  backends   {', '.join(record.request['backends'])}",
-        f"  examples   {', '.join(examples)}",
-        f"  repeats    {record.request['repeats']}",
+        *(_of_coverage(record.tried, examples) if record.tried else _of_examples(examples, record)),
         *_of_workers(record.request["values"].get(axes.WORKERS, ()), orders.machines(record.request)),
         f"  on         {record.on}{f', machines with {record.select}' if record.select else ''}",
     ]
     print("\n".join(lines), file=file, flush=True)
+
+
+def _of_examples(examples: Sequence[str], record: ClusterRun) -> list[str]:
+    return [f"  examples   {', '.join(examples)}", f"  repeats    {record.request['repeats']}"]
+
+
+def _of_coverage(tried: Tried, generations: Sequence[str]) -> list[str]:
+    return [
+        f"  names      {tried.only or 'all public ones'}{', a case of each' if tried.quick else ''}",
+        f"  blocks     {', '.join(generations)}: all backends of a generation of Keras on one machine",
+    ]
 
 
 def _of_workers(counts: Sequence[int], machines_each: int) -> list[str]:
@@ -118,7 +160,7 @@ def _of_workers(counts: Sequence[int], machines_each: int) -> list[str]:
     return [f"  workers    {', '.join(map(str, counts))}: {where}"]
 
 
-def _measure(run: Path, record: ClusterRun, made: Orders, wanted: Output) -> int:
+def _measure(run: Path, record: ClusterRun, made: Orders, wanted: Output, fail_on: Collection[str] = ()) -> int:
     quiet = wanted.detail == terminal.QUIET
     say: Callable[[str], None] = (lambda line: None) if quiet else terminal.print_note
     machines_each = orders.machines(record.request)
@@ -136,7 +178,7 @@ def _measure(run: Path, record: ClusterRun, made: Orders, wanted: Output) -> int
             status = 1
         for block in schedule.given_up:
             print(f"kbench: {block.title}: given up; {run / folder.ATTEMPTS} says why.", file=sys.stderr)
-        ended = finish(run, wanted)
+        ended = finish(run, wanted, fail_on)
         return status or ended
 
 
@@ -158,14 +200,29 @@ def _on_cluster(run: Path, record: ClusterRun, made: Orders, schedule: Schedule,
             cluster.close()
 
 
-def finish(run: Path, wanted: Output) -> int:
+def finish(run: Path, wanted: Output, fail_on: Collection[str] = ()) -> int:
     """Write and print the tables of each kind of machine, and of all; returns the exit status. Raises UserError."""
-    from kbench.outputs import several_machines  # which needs matplotlib
-
     record = folder.read(run)
     for kind in folder.kinds(run):
         folder.join(run, kind)
     there = [store.read(kind) for kind in store.machines(run)]
+    if record.tried:
+        statuses = [finish_coverage.finish(one, fail_on, of_cluster=True) for one in there]
+    else:
+        _show(run, there, wanted)
+        named = record.request["named_backends"], record.request["named_examples"]
+        statuses = [int(not is_acceptable(*named, one.measured)) for one in there]
+    missing = len(record.blocks) * max(1, len(there) * record.spread) - len(folder.finished_blocks(run))
+    if missing:
+        blocks, command = f"{missing} block{'s' * (missing != 1)}", terminal.resume_command(run)
+        print(f"Not measured: {blocks}; continue with `{command}`.", file=sys.stderr)
+    return int(bool(missing) or any(statuses))
+
+
+def _show(run: Path, there: Sequence[RunResults], wanted: Output) -> None:
+    """Write and print the tables of runs that time something."""
+    from kbench.outputs import several_machines  # which needs matplotlib
+
     kinds = several_machines.by_kind(there)
     rows = several_machines.rows_of(kinds)
     try:
@@ -174,12 +231,6 @@ def finish(run: Path, wanted: Output) -> int:
         _print_tables(run, kinds, rows, wanted)
         raise
     _print_tables(run, kinds, rows, wanted)
-    missing = len(record.blocks) * max(1, len(there) * record.spread) - len(folder.finished_blocks(run))
-    if missing:
-        blocks, command = f"{missing} block{'s' * (missing != 1)}", terminal.resume_command(run)
-        print(f"Not measured: {blocks}; continue with `{command}`.", file=sys.stderr)
-    named = record.request["named_backends"], record.request["named_examples"]
-    return int(bool(missing) or not all(is_acceptable(*named, one.measured) for one in there))
 
 
 def _print_tables(run: Path, kinds: Mapping[str, Explained], rows: Rows, wanted: Output) -> None:

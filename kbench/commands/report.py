@@ -11,12 +11,11 @@ from kbench import store
 from kbench.causes.explained import Explained
 from kbench.cluster import session
 from kbench.commands import choices
-from kbench.commands.coverage import finish as finish_coverage
 from kbench.commands.parity import finish_parity
 from kbench.coverage.results import is_coverage
 from kbench.errors import Refused, UserError
 from kbench.parity import reading
-from kbench.screen import output
+from kbench.screen import finish_coverage, output
 from kbench.store import RunResults
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def main(options: argparse.Namespace) -> int:
 
     measured = store.read(run)
     if is_coverage(measured):
-        finish_coverage(measured)
+        finish_coverage.finish(measured)
         return 0
     if reading.is_parity(measured):
         if options.plot_style is not None or options.plot_size is not None:

@@ -11,7 +11,7 @@ import pytest
 
 from kbench import store
 from kbench.cluster import folder
-from kbench.cluster.messages import Block, Result
+from kbench.cluster.messages import Block, Result, Tried
 from kbench.errors import UserError
 from kbench.outputs import several_machines
 from kbench.tables.machines import machines_csv, table
@@ -119,6 +119,26 @@ def test_further_repeats_of_an_undecided_row_belong_to_its_block(tmp_path: Path)
     folder.accept(run, "fast", BLOCK, sent(**{"run.json": run_json({"repeat": 2})}))
     folder.join(run, run / "machines/fast")
     assert len(store.read(run / "machines/fast").measured) == 2
+
+
+@pytest.mark.parametrize(
+    ("cases", "backend", "says"),
+    [({"keras9": {}}, "keras9/fake", "its cases cannot be read"), ({"keras8": []}, "keras8/old", "other cells")],
+)
+def test_of_a_coverage_run_a_block_is_a_generation_with_its_cases(
+    tmp_path: Path, cases: Mapping[str, Any], backend: str, says: str
+) -> None:
+    block = Block(example="keras9", repeat=1)
+    tried = Tried(only="", quick=False)
+    record = folder.ClusterRun(on="x", request=REQUEST, device="cpu", blocks=(block,), argv=(), tried=tried)
+    whole = json.loads(run_json(backend=backend))
+    whole["plan"]["cases"] = cases
+    cell = ID.replace("keras9-fake", backend.replace("/", "-"))
+    files = {"run.json": json.dumps(whole).encode(), f"cells/{cell}/outcome.json": b"{}"}
+    run = folder.create(tmp_path, record, "mine")
+    with pytest.raises(ValueError, match=says):
+        folder.accept(run, "fast", block, Result(status="measured", files=files))
+    assert not folder.finished_blocks(run)
 
 
 def test_a_run_whose_folder_is_gone_is_not_made_anew(run: Path) -> None:

@@ -306,6 +306,6 @@ def test_wrong_options_are_one_sentence(bench: Bench) -> None:
         said = bench("coverage", "--backends", "fake", "--only", only, "--device", "cpu")
         assert said.status == 2 and words in said.err.splitlines()[-1]
     assert bench.runs() == [], "there is nothing to go on with"
-    refused(bench("coverage", "--backends", "fake", "--on", "tcp://x:1"), "--on is an option of `run`")
+    refused(bench("coverage", "--backends", "fake", "--spread"), "--spread is an option of `run`")
     refused(bench("coverage", "--backends", "fake", "--fail-on", "slow"), "slow", "differs")
     refused(bench("coverage", "--backends", "nothing"), "nothing")

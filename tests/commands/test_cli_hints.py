@@ -56,6 +56,7 @@ MISTAKES = [
     ("--backends jax report", "The command comes first: `kbench report ...`"),
     ("--backends jax --fail-above 2", "--fail-above is an option of `compare`, not of `run`"),
     ("report --epochs 3", "--epochs is an option of `run`"),
+    ("--backends jax --form symbolic", "--form is an option of `parity`, not of `run`"),
     ("rn --backends jax", "did you mean run?"),
     ("Run --backends jax", "did you mean run?"),
     ("runs", "did you mean list runs?"),

@@ -86,6 +86,7 @@ def printed(output: str) -> str:
     return " ".join(output.split())
 
 
+@pytest.mark.thorough
 def test_the_screen_marks_the_row_and_a_file_that_changes_its_backend_fails(kbench: Kbench) -> None:
     """A cell in which another backend than the one that was asked for was loaded is not measured."""
     names = ("softmax_twice", OF_ITSELF)

@@ -68,6 +68,7 @@ def printed(run: Finished) -> dict[str, str]:
     }
 
 
+@pytest.mark.thorough
 def test_a_folder_of_xrays_is_split_by_patient_loaded_trained_on_and_scored_alike(
     kbench: Kbench, xrays: Path, tmp_path: Path
 ) -> None:

@@ -141,6 +141,7 @@ def python_of(backend: str) -> tuple[Path, dict[str, str]]:
     return environment.python, {**os.environ, **ensure.variables(environment, threads=1)}
 
 
+@pytest.mark.thorough
 def test_ten_mistakes_in_a_copy_of_keras_are_found_and_nothing_else(kbench: Kbench, tmp_path: Path) -> None:
     python, _ = python_of("keras3/torch")
     (installed,) = python.parent.parent.glob("lib/python*/site-packages/keras")

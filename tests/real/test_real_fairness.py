@@ -179,6 +179,7 @@ def build_model(input_shape, num_classes):
 '''
 
 
+@pytest.mark.thorough
 def test_a_model_of_many_layers_has_one_fingerprint_in_both_generations(kbench: Kbench, tmp_path: Path) -> None:
     example = tmp_path / "many.py"
     example.write_text(MANY_LAYERS, "utf-8")

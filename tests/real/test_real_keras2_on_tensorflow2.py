@@ -71,6 +71,7 @@ def test_run_eagerly_is_observed_and_memory_that_does_not_grow_is_not_accused(kb
     assert "emory grows" not in run.output
 
 
+@pytest.mark.thorough
 def test_beside_keras_3_it_does_the_same_work_on_the_same_tensorflow(kbench: Kbench) -> None:
     run = kbench.measure(f"{BACKEND},keras3/tensorflow,{BACKEND}+jit=on", "mnist_mlp", *SMALL)
     two, three, compiled = run.results().measured

@@ -91,7 +91,10 @@ def test_a_transformer_trains_without_keras_as_with_it(kbench: Kbench, example: 
     assert len({row.fingerprint for row in rows}) == 1
 
 
-@pytest.mark.parametrize("example", ["tabular_mlp", "segmentation_unet", "cifar10_efficientnet"])
+@pytest.mark.parametrize(
+    "example",
+    ["tabular_mlp", "segmentation_unet", pytest.param("cifar10_efficientnet", marks=pytest.mark.thorough)],
+)
 @pytest.mark.parametrize("all_of_them", [False, pytest.param(True, marks=pytest.mark.thorough)], ids=["torch", "all"])
 def test_tables_and_pictures_of_today_are_learnt_without_keras_as_with_it(
     kbench: Kbench, example: str, all_of_them: bool

@@ -91,7 +91,8 @@ def running(cluster: DaskCluster) -> list[str]:
     return [" ".join(words) for words in lines if any(word.startswith(place) and "kbench-" in word for word in words)]
 
 
-@pytest.mark.parametrize("backend", ["keras3/torch", pytest.param("keras2/tensorflow2", marks=pytest.mark.thorough)])
+@pytest.mark.thorough  # in tests/cluster with a program in place of a framework
+@pytest.mark.parametrize("backend", ["keras3/torch", "keras2/tensorflow2"])
 def test_if_the_second_machine_goes_nothing_hangs_and_a_sentence_says_so(
     cluster: DaskCluster, tmp_path: Path, backend: str
 ) -> None:
