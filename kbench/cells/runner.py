@@ -8,7 +8,6 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +69,8 @@ def run(
     """Run the tasks and record each outcome in the run's folder as soon as it is known.
 
     They run one after the other, or with `interleave` those that are ranked together side by side, in turns; not on a
-    GPU, because frameworks take all its memory. Where nothing is timed, up to `at_once` of a backend run at the same
-    time. `impossible`: the outcomes of cells that cannot run, by id. `before`
+    GPU, because frameworks take all its memory. Where nothing is timed, up to `at_once` run at the same time.
+    `impossible`: the outcomes of cells that cannot run, by id. `before`
     is called with the first task of each measurement, and `further` with all of them when it is over: what it returns
     is measured next. No failed cell stops the run. On an interrupt the running cells
     are recorded as interrupted, and KeyboardInterrupt is raised again. Raises UserError if results cannot be written,
@@ -166,7 +165,7 @@ def _too_large(task: CellTask, largest: Mapping[Point, int]) -> Outcome | None:
 def _groups(tasks: Sequence[CellTask], interleave: bool, at_once: int) -> Iterable[list[CellTask]]:
     """The tasks that run side by side."""
     if at_once > 1:
-        return (list(of_backend) for _, of_backend in groupby(tasks, key=lambda task: task.backend))
+        return [list(tasks)]
     return _of_places(tasks) if interleave else ([task] for task in tasks)
 
 

@@ -1,6 +1,6 @@
 """Runs the cases of Keras's public names on each backend. Prints nothing.
 
-A backend's first process lists its names. The next ones, side by side as nothing is timed, run the cases; one that
+A backend's first process lists its names. The next ones, side by side as nothing is timed, try the cases; one that
 ends its process is the last that was begun, and another process goes on behind it. So does `resume` where a run was
 interrupted.
 """
@@ -371,17 +371,15 @@ def _order(run: _Run, backend: str) -> tuple[Sequence[str], set[int]]:
 def _shares(
     cases: Sequence[ProbeCase], at_once: int, order: Sequence[str], ended: Collection[int] = ()
 ) -> list[list[ProbeCase]]:
-    """The cases of each process of a backend: those of a name together, which share what is compiled; but first the
-    ones that `ended` a process.
+    """The cases of each process of a backend: those of a name together, which share what is compiled, and the next
+    name, which is often as slow, in another process; but first the ones that `ended` a process.
     """
     rank = {name: number for number, name in enumerate(order)}
-    others = sorted((one for one in cases if one.id not in ended), key=lambda one: (rank[one.name], one.id))
-    groups = [
-        *([one] for one in cases if one.id in ended),
-        *(list(of) for _, of in groupby(others, lambda one: one.name)),
-    ]
+    of_names = groupby((one for one in cases if one.id not in ended), lambda one: one.name)
+    groups = [*([one] for one in cases if one.id in ended), *(list(of) for _, of in of_names)]
     processes = max(1, min(at_once, len(cases) // LEAST_CASES))
-    return [[one for of in groups[number::processes] for one in of] for number in range(processes)]
+    shares = [[one for of in groups[number::processes] for one in of] for number in range(processes)]
+    return [sorted(one, key=lambda case: (case.id not in ended, rank[case.name], case.id)) for one in shares]
 
 
 def _with(task: CellTask, left: Sequence[ProbeCase], process: int, checks: bool) -> CellTask:

@@ -144,9 +144,7 @@ def test_a_cell_is_ok_once_its_guest_told_of_every_epoch_and_of_its_end(stage: S
     assert stage.heard.lines == ["started a", "3 epochs of a", "ended a ok"]
 
 
-def test_if_nothing_is_timed_several_of_a_backend_run_at_once_and_the_next_one_after_them(
-    stage: Stage,
-) -> None:
+def test_if_nothing_is_timed_several_run_at_once(stage: Stage) -> None:
     running: list[str] = []
     most: list[list[str]] = []
 
@@ -163,8 +161,8 @@ def test_if_nothing_is_timed_several_of_a_backend_run_at_once_and_the_next_one_a
     stage.here = replace(stage.here, environments={(one.backend, ""): stage.environment for one in tasks})
     found = runner.run(tasks, {}, stage.here, launch, stage.heard.listener(), at_once=2)
     assert [one.status for one in found] == ["ok", "ok", "ok", "ok"]
-    assert ["a", "b"] in most and max(map(len, most)) == 2
-    assert stage.heard.lines[-3::2] == ["started a", "ended a ok"]
+    assert ["a", "b"] in most and ["a", "c"] in most, "a task of another backend, too"
+    assert max(map(len, most)) == 2
 
 
 def test_what_was_seen_of_a_guests_memory_is_recorded(stage: Stage) -> None:

@@ -181,17 +181,19 @@ class Checks:
             self._found.update((name, unlike(weights, itself)) for name, weights in after.items())
 
     def _in_files(self, case: int) -> None:
-        """A layer in a model that was saved and loaded: here, and by the first backend that managed it."""
+        """A layer in a model that was saved and loaded: here, and from a file of a backend that managed it before."""
         folder, own = self._asked["saved"], self._framework.file_formats[0]
         os.makedirs(folder, exist_ok=True)
-        others = glob.glob(os.path.join(glob.escape(folder), f"{case} *"))
+        others = glob.glob(os.path.join(glob.escape(folder), f"{case} *{own}"))
 
         def here(form: str) -> Check:
             with in_a_file(self._subject.model(self._given), form) as path:
                 found = self._loaded(path)
                 if form == own and not others and found.get("off", LIKE) < LIKE:
                     backend = urllib.parse.quote(self._asked["backend"], safe="")[:200]
-                    shutil.move(path, os.path.join(folder, f"{case} {backend}{form}"))
+                    whole = os.path.join(folder, f"{case} {backend}{form}")
+                    shutil.move(path, f"{whole}.new")  # maybe from another disk, which takes time
+                    os.replace(f"{whole}.new", whole)
             return found
 
         for form in self._framework.file_formats:
