@@ -44,7 +44,7 @@ from kbench.values import CHANNELS_LAST, INTERRUPTED, Backend, Device, Example, 
 SUBJECT = "public names"  # in place of an example
 PROCESS_SECONDS = 3600.0  # of a process, then the next one goes on
 CASE_SECONDS = 120.0  # then it hangs: a backend may compile for a minute
-MEMORY_SHARE = 0.5  # of what is free, for the processes of a backend
+MEMORY_SHARE = 0.5  # of what is free, for the processes side by side
 LEAST_MIB = 3072.0  # of that for each: some keep all that they have compiled
 LEAST_CASES = 50  # of a process beside another one: it takes seconds to start
 ROUNDS = 16  # over all names, as layers take longest: the time left follows from the first ones
@@ -235,7 +235,7 @@ def planned(request: Request, gpus: Sequence[Device] | None = None) -> Plan:
 
 
 def _at_once(request: Request, device: Device) -> int:
-    """How many processes of a backend run at the same time: one on a GPU, as frameworks take all its memory."""
+    """How many processes run at the same time: one on a GPU, as frameworks take all its memory."""
     if device.index is not None:
         return 1
     threads = max(request.numbers_on(axes.THREADS), default=1)
