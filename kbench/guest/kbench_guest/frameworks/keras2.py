@@ -3,6 +3,7 @@
 import copy
 import functools
 import os
+import re
 from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 import keras
@@ -148,8 +149,9 @@ class TensorFlow1(DoneOnReturn, Keras2):
 
     def optimizer_variables(self, optimizer: Any) -> List[Any]:
         # Of moving averages that are corrected for their start at zero: the sum of each, and its number of steps.
-        own = ("/biased:0", "/local_step:0")
-        averages = [one for one in self.module.global_variables() if one.name.endswith(own)]
+        # A layer that is called again has others, with a number.
+        own = re.compile(r"/(biased|local_step)(_\d+)?:0$")
+        averages = [one for one in self.module.global_variables() if own.search(one.name)]
         return super().optimizer_variables(optimizer) + averages
 
     def kernels_compiled(self, model: Any) -> Set[str]:
