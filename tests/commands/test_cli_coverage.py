@@ -173,17 +173,9 @@ def test_a_run_whose_host_was_ended_is_resumed_and_nothing_is_tried_again(three:
     once = three.folder / "once"
     three.backend("keras9/second", more=f'[variables]\nFAKE_KERAS_HINGE = "{how}"\nFAKE_KERAS_ONCE = "{once}"\n')
     three("setup", "--backends", BACKENDS)
-    options = (
-        "--backends",
-        BACKENDS,
-        "--only",
-        f"{BOTH},losses.nothing",
-        "--quick",
-        "--device",
-        "cpu",
-        "--name",
-        "mine",
-    )
+    cases = ("--only", f"{BOTH},losses.nothing", "--quick")
+    one_process = ("--device", "cpu", "--threads", str(os.cpu_count()))
+    options = ("--backends", BACKENDS, *cases, *one_process, "--name", "mine")
     host = three.start("coverage", *options)
     out, err = host.communicate(timeout=120)
     assert host.returncode == (-signal.SIGKILL if how == "SIGKILL" else 130), err
