@@ -348,7 +348,8 @@ def measure(
             outcome = replace(outcome, reason=outcome.reason + advice.on_error(task, run_paths, outcome))
         if outcome.status == FAILED and report.facts.error_in_keras and run_paths.pairs.get(task.backend):
             outcome = replace(outcome, reason=f"{outcome.reason}; {run_paths.pairs[task.backend]}")
-        if compiled and outcome.status != OK:  # half of what is compiled would pass for all of it
+        # Half of what is compiled would pass for all of it; but other processes may be trying cases with it.
+        if compiled and outcome.status != OK and task.probes is None:
             shutil.rmtree(compiled, ignore_errors=True)
         return outcome
 

@@ -353,7 +353,9 @@ def _try(run: _Run, on_event: OnEvent) -> None:
         ]
         run.plan = replace(run.plan, tasks=(*run.plan.tasks, *tasks))
         run.keep()
-        measure.run_cells(replace(run.plan, tasks=tuple(tasks)), run.here, on_event, at_once=at_once)
+        with measure.compiled_code(run.here.run) as compiled:
+            here = replace(run.here, compiled=compiled)
+            measure.run_cells(replace(run.plan, tasks=tuple(tasks)), here, on_event, at_once=at_once)
         now = _left(run.plan, run.read().measured, run.cases)
         left = {name: of for name, of in now.items() if len(of) < len(left.get(name, ()))}
     shutil.rmtree(run.here.run / SAVED, ignore_errors=True)

@@ -179,7 +179,7 @@ def _measure_cells(plan: Plan, to_run: Plan, run_paths: RunPaths, run: GrowingRu
             store.update(run_paths.run, **record.of_plan(plan, run_paths))
         return more
 
-    with _compiled_code(run_paths.run) as folder, _trained_weights(run_paths.run, plan) as weights:
+    with compiled_code(run_paths.run) as folder, _trained_weights(run_paths.run, plan) as weights:
         caching = replace(run_paths, compiled=folder, trained=weights)
         compiled = run_cells(to_run, caching, on_event, until, tell, short_ones)
         for group in further.without(plan):  # as in a run that was stopped before them
@@ -190,8 +190,8 @@ def _measure_cells(plan: Plan, to_run: Plan, run_paths: RunPaths, run: GrowingRu
 
 
 @contextlib.contextmanager
-def _compiled_code(run: Path) -> Iterator[Path]:
-    """A folder that the run's repeats share, empty at first; backends that need it make it."""
+def compiled_code(run: Path) -> Iterator[Path]:
+    """A folder that the processes of a row share, empty at first; backends that need it make it."""
     folder = run / "compiled"
     shutil.rmtree(folder, ignore_errors=True)  # of a kbench that was killed
     try:

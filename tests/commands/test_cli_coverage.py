@@ -195,6 +195,14 @@ def test_a_run_whose_host_was_ended_is_resumed_and_nothing_is_tried_again(three:
     assert "Not tried" not in said.out and "0 of 6 cases to try" in three("resume", "mine").out
 
 
+def test_the_processes_of_a_backend_share_a_folder_for_what_they_compile(three: Bench) -> None:
+    hinge(three, "{compiled}")
+    tried(three)
+    (run,) = three.runs()
+    sentence = table(run)["keras9/second", "losses.hinge"]["sentence"]
+    assert f"compiled code is in {run}/compiled/" in sentence and not (run / "compiled").exists()
+
+
 def begun(run: Path) -> dict[str, list[int]]:
     """Backend -> the cases that were begun on it, once for each time."""
     found: dict[str, list[int]] = {}

@@ -22,6 +22,8 @@ def hinge(y_true, y_pred):
     how = os.environ.get("FAKE_KERAS_HINGE", "")
     if how == "raises":
         raise ValueError("there is no hinge\nand this is the second line")
+    if Path(how).is_absolute():
+        raise ValueError(f"compiled code is in {how}")
     if how == "crashes":
         os.kill(os.getpid(), signal.SIGSEGV)
     if how == "overwrites":
