@@ -39,6 +39,7 @@ class Side:
     told: Mapping[int, Case]
     kbench: frozenset[str]  # its code that made the inputs
     only: str  # the patterns of names that were asked for
+    beside: frozenset[str]  # the backends of its run that it was compared with, and itself, without their settings
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,8 @@ def sides(run: RunResults, label: str = "") -> dict[str, Side]:
         version = f" (Keras {of_keras[name]})" if name in of_keras else ""
         title = f"{label}: {name}{version}" if label else f"{name}{version}"
         only = results.plan_of(run).only
-        found[name] = Side(name, title, own, told[name], frozenset(code[name] - {""}), only)
+        beside = frozenset(base(one) for one in rows if results.generation(one) == results.generation(name))
+        found[name] = Side(name, title, own, told[name], frozenset(code[name] - {""}), only, beside)
     return found
 
 

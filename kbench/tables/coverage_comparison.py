@@ -24,6 +24,8 @@ def sentence(one: Compared) -> str:
     found = [f"{one.count(what)} {what}" for what in CHANGES if one.count(what)]
     same = f"{one.same:,} {'is' if one.same == 1 else 'are'} as before" if one.same else ""
     others = f" {one.unknown:,} {'was' if one.unknown == 1 else 'were'} not tried on both." if one.unknown else ""
+    alike = one.before.beside == one.after.beside
+    others += "" if alike else " They ran beside different backends, and some checks depend on those."
     start = f"From {one.before.title} to {one.after.title}, of {tried:,} public name{'s' * (tried != 1)}"
     return plain(f"{start}: {listed([*found, *([same] if same else [])]) or 'nothing to compare'}.{others}")
 

@@ -110,6 +110,16 @@ def test_two_backends_of_a_run_are_compared_and_versions_at_once(bench: Bench) -
     assert words(said).count("From") == 1
 
 
+def test_of_runs_beside_different_backends_that_is_said(bench: Bench) -> None:
+    tried(bench, "old")
+    tried(bench, "new", backends=SECOND)
+    assert "They ran beside different backends, and some checks depend on those." in words(
+        bench("compare", "old", "new")
+    )
+    tried(bench, "again", backends=SECOND)
+    assert "beside" not in bench("compare", "new", "again").out
+
+
 def test_packed_runs_are_compared_too_and_are_small(bench: Bench) -> None:
     tried(bench, "old")
     tried(bench, "new", "raises")
