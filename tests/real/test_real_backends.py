@@ -29,7 +29,7 @@ LONG = {
     "fcn_r", "fcn_s", "imdb_gru_cudnn", "lstm_ptb", "resnet50_train", "resnet56", "segmentation_unet",
 }  # fmt: skip
 # Half a minute on Keras 2, whose other examples have layers of each of these kinds: there with -m "" only.
-LONG_ON_KERAS_2 = {"alexnet_r", "imdb_transformer", "mnist_hrnn", "resnet50_features"}
+LONG_ON_KERAS_2 = {"alexnet_r", "babi_rnn", "imdb_transformer", "mnist_hrnn", "resnet50_features"}
 # Take tens of ms a sample for images, and minutes to compile recurrent layers: they come last.
 SLOW = {"keras2/plaidml"}
 # What computes recurrent layers on the CPU.
