@@ -60,7 +60,16 @@ def _measure(order: BlockOrder, folder: Path) -> Result:
     results, command = folder / "results", shlex.join(order.argv)
     if tried := order.tried:
         asked = _request(order)
-        there = cover(asked, results, Screen(), only=tried.only, quick=tried.quick, name="block", command=command)
+        there = cover(
+            asked,
+            results,
+            Screen(),
+            only=tried.only,
+            quick=tried.quick,
+            elsewhere=True,
+            name="block",
+            command=command,
+        )
     else:
         asked = _request(order, examples=[str(_example(order, folder))], **_data_folder(order))
         there = measure(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -112,7 +113,11 @@ def _begin(parent: Path, record: ClusterRun, wanted: Output, name: str | None, f
     made = Orders(record)
     run = folder.create(parent, record, name)
     with store.filling(run):
-        return _measure(run, record, made, wanted, fail_on)
+        try:
+            return _measure(run, record, made, wanted, fail_on)
+        except cover.NoSuchName:
+            shutil.rmtree(run, ignore_errors=True)  # there is nothing in it to go on with
+            raise
 
 
 def go_on(run: Path, on: str | None, wanted: Output) -> int:
@@ -206,13 +211,15 @@ def finish(run: Path, wanted: Output, fail_on: Collection[str] = ()) -> int:
     for kind in folder.kinds(run):
         folder.join(run, kind)
     there = [store.read(kind) for kind in store.machines(run)]
+    missing = len(record.blocks) * max(1, len(there) * record.spread) - len(folder.finished_blocks(run))
     if record.tried:
+        if not missing:
+            cover.check_names([one for of in there for one in of.measured], record.tried.only)
         statuses = [finish_coverage.finish(one, fail_on, of_cluster=True) for one in there]
     else:
         _show(run, there, wanted)
         named = record.request["named_backends"], record.request["named_examples"]
         statuses = [int(not is_acceptable(*named, one.measured)) for one in there]
-    missing = len(record.blocks) * max(1, len(there) * record.spread) - len(folder.finished_blocks(run))
     if missing:
         blocks, command = f"{missing} block{'s' * (missing != 1)}", terminal.resume_command(run)
         print(f"Not measured: {blocks}; continue with `{command}`.", file=sys.stderr)

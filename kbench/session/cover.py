@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import groupby
@@ -57,11 +57,12 @@ def cover(
     *,
     only: str = "",
     quick: bool = False,
+    elsewhere: bool = False,
     name: str | None = None,
     command: str = "",
 ) -> RunResults:
-    """Do it as a new run below `folder`. `only`: patterns of names; `quick`: a case of each. Raises what `measure`
-    does.
+    """Do it as a new run below `folder`. `only`: patterns of names; `quick`: a case of each; `elsewhere`: other
+    machines try other generations of Keras, so there may be no such name in this one. Raises what `measure` does.
     """
     parent = measure.check_folder(request, folder, name)
     gpus = devices.gpus()
@@ -83,8 +84,8 @@ def cover(
         )
         with store.filling(here.run):
             try:
-                return _cover(_Run(plan, here, only, quick), on_event)
-            except _NoSuchName:
+                return _cover(_Run(plan, here, only, quick, elsewhere), on_event)
+            except NoSuchName:
                 shutil.rmtree(here.run, ignore_errors=True)  # there is nothing in it to go on with
                 raise
 
@@ -129,7 +130,7 @@ def resume(run: Path, on_event: OnEvent = ignore, *, retried: Collection[str] = 
             earlier = [_with(first[one.cell.backend], (), one.cell.repeat, not asked.quick) for one in there.kept]
             tasks = {task.id: task for task in (*plan.tasks, *earlier)}
             grown = replace(plan, tasks=tuple(tasks.values()))
-            return _cover(_Run(grown, here, asked.only, asked.quick, there.cases), on_event)
+            return _cover(_Run(grown, here, asked.only, asked.quick, cases=there.cases), on_event)
 
 
 @dataclass(frozen=True)
@@ -259,7 +260,7 @@ def _subject() -> Example:
     return Example(SUBJECT, SUBJECT, GUEST / "__main__.py", "infer", "", "flat", 1, None, profiles, "")
 
 
-class _NoSuchName(UserError):
+class NoSuchName(UserError):
     """No public name is like those that were asked for."""
 
 
@@ -271,6 +272,7 @@ class _Run:
     here: RunPaths
     only: str
     quick: bool
+    elsewhere: bool = False
     cases: Mapping[str, Sequence[ProbeCase]] = field(default_factory=dict)  # by the generation of Keras
     untried: Mapping[str, Sequence[str]] = field(default_factory=dict)
     known: ReadCells = field(default_factory=dict)
@@ -306,7 +308,7 @@ def _as_stopped(run: Path) -> Iterator[None]:
             yield
         except KeyboardInterrupt:
             raise Interrupted(run) from None
-        except _NoSuchName:
+        except NoSuchName:
             raise
         except UserError as error:
             raise Stopped(str(error), run) from error
@@ -315,12 +317,12 @@ def _as_stopped(run: Path) -> Iterator[None]:
 def _make_cases(run: _Run) -> None:
     """Those of names that have none yet. Raises UserError if no name is like those that were asked for."""
     public: dict[str, dict[str, Public]] = {}
-    for one in run.read().measured:
+    measured = run.read().measured
+    for one in measured:
         of = public.setdefault(results.generation(one.cell.backend), {})
         of |= {name: about for name, about in one.facts.public.items() if name not in of}
-    everything = sorted({name for of in public.values() for name in of})
-    if everything and not cases.chosen(everything, run.only):
-        raise _NoSuchName(f"--only: Keras has no public name like {run.only[:100]!r}{_meant(run.only, everything)}")
+    if not run.elsewhere:
+        check_names(measured, run.only)
     made = {generation: [*of] for generation, of in run.cases.items()}
     for generation, names in public.items():
         own = made.setdefault(generation, [])
@@ -407,6 +409,13 @@ def _left(
     """The cases that have not been tried, of the backends that have some."""
     of_plan = {task.backend for task in plan.to_measure()}
     return {name: of for name, of in results.left(measured, made).items() if of and name in of_plan}
+
+
+def check_names(measured: Iterable[Measured], only: str) -> None:
+    """Raises UserError if no public name that was listed is like those that were asked for."""
+    everything = sorted({name for one in measured for name in one.facts.public})
+    if everything and not cases.chosen(everything, only):
+        raise NoSuchName(f"--only: Keras has no public name like {only[:100]!r}{_meant(only, everything)}")
 
 
 def _meant(only: str, everything: Sequence[str]) -> str:

@@ -53,6 +53,23 @@ def test_machines_find_what_one_machine_finds(bench: Bench, cluster: DaskCluster
     assert bench("compare", f"far/machines/{kind.name}", "here").status == 0
 
 
+def test_a_name_that_one_generation_lacks_is_tried_on_the_other(bench: Bench, cluster: DaskCluster) -> None:
+    bench.backend("keras8/old", more='[variables]\nFAKE_KERAS_HINGE = "absent"\n')
+    options = ("--quick", "--device", "cpu", "--on", cluster.address)
+    said = bench("coverage", "--backends", BACKENDS, *options, "--only", "losses.hinge", "--name", "one")
+    assert said.status == 0, said
+    (kind,) = store.machines(bench.results / "one")
+    assert ("losses.hinge", "keras9/second", "same") in found(kind)
+    bench("coverage", "--backends", BACKENDS, *options[:3], "--only", "losses.hinge", "--name", "here")
+    assert found(kind) == found(bench.results / "here")
+    said = bench("coverage", "--backends", BACKENDS, *options, "--only", "losses.hinges", "--name", "none")
+    assert said.status == 2, said
+    assert said.err.splitlines()[-1].startswith(
+        "kbench: error: --only: Keras has no public name like 'losses.hinges'"
+    )
+    assert not (bench.results / "none").exists()
+
+
 def test_wrong_requests_are_one_sentence(bench: Bench) -> None:
     for options, words in (
         (("--select", "gpu=H100"), "--select is for a cluster: name it with --on."),
