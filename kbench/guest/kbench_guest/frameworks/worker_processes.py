@@ -48,6 +48,7 @@ class TorchProcesses(Workers):
     """Processes that PyTorch's DistributedDataParallel lets share their gradients, through gloo or NCCL."""
 
     _left = False
+    _steps = 0  # of which the time for gradients was told
 
     def __init__(self, module: Any) -> None:
         self._module = module
@@ -88,6 +89,7 @@ class TorchProcesses(Workers):
         # It gives all workers the first one's parameters, to which Keras counts what dropout is seeded with.
         seeds = [value for value in module.parameters() if not value.is_floating_point()]
         own = [value.detach().clone() for value in seeds]
+        self._steps = 0
         shared = self._shared = self._module.nn.parallel.DistributedDataParallel(module)
         for value, seed in zip(seeds, own):
             value.data.copy_(seed)
@@ -134,9 +136,11 @@ class TorchProcesses(Workers):
         return held[0]
 
     def communication_seconds(self) -> Optional[float]:
+        # The average is of some steps of all epochs, so a total that follows from it may fall.
         about = self._shared._get_ddp_logging_data()
-        nanoseconds = about.get("avg_backward_comm_time")
-        return None if not nanoseconds else nanoseconds / 1e9 * (about.get("iteration", 0) + 1)
+        nanoseconds, steps = about.get("avg_backward_comm_time"), about.get("iteration", 0) + 1
+        steps, self._steps = steps - self._steps, steps
+        return None if not nanoseconds else nanoseconds / 1e9 * steps
 
 
 class TorchTwin(TorchProcesses):

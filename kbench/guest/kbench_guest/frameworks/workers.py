@@ -64,7 +64,7 @@ class Workers:
         return None
 
     def communication_seconds(self) -> Optional[float]:
-        """What this process has spent on gradients of the others so far; None if the framework does not say."""
+        """What this process spent on gradients of the others since it was asked before; None if nothing says so."""
         return None
 
     def cut(self, batch: Any) -> List[Any]:

@@ -22,7 +22,6 @@ class Shares:
     def __init__(self, workers: "Workers", images: bool) -> None:
         self.workers, self._images = workers, images
         self._read: Dict[int, List[Read]] = {}  # of each step, for each worker
-        self._communicated = 0.0
 
     def __bool__(self) -> bool:
         """Whether there are several."""
@@ -56,7 +55,7 @@ class Shares:
         whole = sum(number_of(number, batch, self._images) for number, batch in enumerate(batches)) % MODULUS
         spent = guarded(workers.communication_seconds)
         if spent is not None:
-            local["communication_seconds"], self._communicated = spent - self._communicated, spent
+            local["communication_seconds"] = spent
         for place in range(workers.here):
             read = [parts[place] for parts in self._read.values()]
             told = {

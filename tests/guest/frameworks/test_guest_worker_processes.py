@@ -1,0 +1,21 @@
+"""What several processes that train as one tell of themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from guest_modules import guest
+
+
+def test_communication_is_that_of_an_epoch_though_the_average_falls(tmp_path: Path) -> None:
+    told: dict[str, Any] = {}
+    with guest(tmp_path, "frameworks.worker_processes") as (processes,):
+        workers = processes.TorchProcesses(None)
+    workers._shared = SimpleNamespace(_get_ddp_logging_data=lambda: told)
+    for iteration, nanoseconds, seconds in ((9, 8_000_000, 0.08), (19, 3_000_000, 0.03)):
+        told.update(iteration=iteration, avg_backward_comm_time=nanoseconds)
+        assert workers.communication_seconds() == seconds
+    told.clear()
+    assert workers.communication_seconds() is None
