@@ -33,6 +33,7 @@ Remark = Literal[
     "waiting",  # for something, while others computed
     "not steady",
     "not deterministic",
+    "kinds of process",
     "odd process",
     "failed processes",
     "uncounted operations",

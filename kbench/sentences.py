@@ -191,6 +191,12 @@ def _not_steady(found: Finding) -> str:
     return f"not steady: its steps became {how} {halves}; use more epochs{more}"
 
 
+def _kinds_of_process(found: Finding) -> str:
+    short = f"its {found.about['of']} short ones" if found.about["of"] > 1 else "its short one"
+    times = f"{significant(found.own)} s an epoch, {short} {significant(found.other)} s"
+    return f"its two kinds of process differ: the whole one took {times}; only the short ones count"
+
+
 def _odd_process(found: Finding) -> str:
     number = f".{found.about['number']}" if found.about["number"] else ""
     times = f"{significant(found.own)} times as long as the others"
@@ -333,6 +339,7 @@ KINDS: Mapping[str, Callable[[Finding], str]] = {
     ),
     "not steady": _not_steady,
     "not deterministic": lambda found: "not deterministic: repeats with the same seed have different losses",
+    "kinds of process": _kinds_of_process,
     "odd process": _odd_process,
     "failed processes": _failed_processes,
     "uncounted operations": lambda found: f"operations of {', '.join(found.own)} are not counted",

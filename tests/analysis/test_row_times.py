@@ -188,3 +188,25 @@ def test_rows_that_are_known_to_spread_more_have_wider_intervals() -> None:
     x, y = (row.epoch_interval for row in summaries.summarise(WHOLE, priors=priors))
     assert x is not None and y is not None
     assert math.log(y.high / y.low) > 2 * math.log(x.high / x.low)
+
+
+@pytest.mark.parametrize("factor", [1.7, 0.62])
+def test_a_row_whose_short_processes_have_another_speed_says_so_and_does_not_mix_them(factor: float) -> None:
+    short_ones = [short("x", 0.1), short("x", 0.1, 2), *(short("y", 0.12 * factor, number) for number in (1, 2))]
+    found = rows(WHOLE, short_ones)
+    row, its_seconds = found["y"], 0.12 * factor * 20
+    assert row.epoch_seconds == pytest.approx(its_seconds, rel=0.01) and row.resampled_values == 2
+    assert row.epoch_interval and row.epoch_interval.high / row.epoch_interval.low < 1.5
+    assert row.notes == (
+        f"its two kinds of process differ: the whole one took 2.40 s an epoch, its 2 short ones {its_seconds:.2f} s; "
+        "only the short ones count",
+    )
+    assert found["x"].notes == ()
+
+
+def test_processes_that_differ_as_much_as_those_of_one_kind_are_one_kind() -> None:
+    alike = [short("x", 0.1), short("x", 0.1, 2), short("y", 0.11, 1), short("y", 0.13, 2)]
+    machine = [short("x", 0.17), short("x", 0.17, 2), *(short("y", 0.204, number) for number in (1, 2))]
+    for further in (alike, machine):  # the machine as a whole was slower then
+        row = rows(WHOLE, further)["y"]
+        assert row.notes == () and row.relative_processes == 3

@@ -25,6 +25,9 @@ OF_PRIOR = 12.0
 OF_ERROR = 0.4
 # A process is odd if it is off by more than this, and by so many times as much as the usual one of its row.
 ODD, ODD_TIMES, FEWEST_FOR_ODD = 0.1, 6.0, 4
+# Whole and short processes of a row are two kinds if they are further apart than by this, and than processes of one
+# kind are in all but so many cases: a run has dozens of rows.
+APART, APART_BY_CHANCE = 0.1, 0.001
 _PASSES = 20  # of the fit, which hardly changes after three
 
 
@@ -46,6 +49,7 @@ class RowTime:
     shift: float  # the logarithm of `seconds` less the level's median
     error: float | None  # of a process, by its own turns or epochs
     odd: Mapping[Place, float]  # processes that are far off, and how many times as slow as the row they are
+    of_kinds: tuple[float, float] | None = None  # see `of_kinds`
 
     @property
     def repeats(self) -> frozenset[int]:
@@ -102,6 +106,30 @@ def row_times(
             _usual_error(its.values()),
             _odd({place: of_row[row] + one - middle for place, one in deviations[row].items()}),
         )
+    return found
+
+
+def of_kinds(
+    table: Mapping[Row, Mapping[Place, Process]], priors: Mapping[Row, Numbers]
+) -> dict[Row, tuple[float, float]]:
+    """Rows whose whole and short processes are two kinds: seconds of an epoch in whole ones, and in short ones.
+
+    What a process does besides what is timed has changed its speed. A mixture would be the time of neither.
+    """
+    _, _, deviations = deviations_of(table) if table else ({}, {}, {})
+    found = {}
+    for row, its in deviations.items():
+        whole, short = (
+            {place: one for place, one in its.items() if bool(place[1]) == timing} for timing in (False, True)
+        )
+        if not whole or not short:
+            continue
+        errors = [OF_ERROR * (table[row][place].error or 0.0) for place in short]
+        alike = levels.level([*short.values()], errors, priors[row]).spreads
+        reach = levels.half_width(alike, APART_BY_CHANCE) * math.sqrt(1 / len(whole) + 1 / len(short))
+        if abs(median(whole.values()) - median(short.values())) > max(APART, reach):
+            seconds = [median(table[row][place].seconds for place in kind) for kind in (whole, short)]
+            found[row] = seconds[0], seconds[1]
     return found
 
 

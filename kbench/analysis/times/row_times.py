@@ -32,7 +32,11 @@ def row_times(
     for rows in together.values():
         table = processes_of({row: ok[row] for row in rows}, short)
         of_rows = {row: spreads.prior(priors, _backend(row), kind_of_work(ok[row])) for row in table}
-        found |= processes.row_times(table, of_rows)
+        apart = processes.of_kinds(table, of_rows)
+        for row in apart:  # the short ones do nothing but what is timed
+            table[row] = {place: one for place, one in table[row].items() if place[1]}
+        times = processes.row_times(table, of_rows)
+        found |= {row: replace(time, of_kinds=apart.get(row)) for row, time in times.items()}
     return found
 
 
@@ -112,7 +116,15 @@ def kind_of_work(repeats: Sequence[Measured]) -> str:
 
 def notes(time: RowTime | None, short: Sequence[Measured]) -> list[Finding]:
     """What is to be said of a row's processes: which are odd, and which short ones did not end well."""
-    return [*_odd(time), *_failed(short)]
+    return [*_of_kinds(time), *_odd(time), *_failed(short)]
+
+
+def _of_kinds(time: RowTime | None) -> list[Finding]:
+    """That whole and short processes have two speeds."""
+    if time is None or time.of_kinds is None:
+        return []
+    whole, short = time.of_kinds
+    return [Finding(kind="kinds of process", own=whole, other=short, about={"of": len(time.places)})]
 
 
 def _odd(time: RowTime | None) -> list[Finding]:
