@@ -86,6 +86,14 @@ def test_turns() -> None:
     assert len(said.splitlines()) == 2 and "in turns / alone: " in said
 
 
+def test_run_minutes() -> None:
+    head, *rows, outside = printed("run_minutes.py", str(paths.project_folder("results") / "reference")).splitlines()
+    assert head.split() == ["minutes", "start", "checks", "epochs", "rest", "short", "all"]
+    name, *numbers = rows[-1].split()
+    assert name == "all" and sum(map(float, numbers[:-1])) == pytest.approx(float(numbers[-1]), abs=0.1)
+    assert outside.startswith("compiling first")
+
+
 @pytest.mark.thorough
 def test_observer() -> None:
     needed("keras3/jax", "keras3/torch")
