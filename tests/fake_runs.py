@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kbench import axes, sentences, store
+from kbench.analysis.rows import Analysis
 from kbench.analysis.times.ratios import verdict
 from kbench.epochs import Epoch
 from kbench.findings import Finding
@@ -247,6 +248,14 @@ def learning(the_cell: Cell, epoch_seconds: float, best: float = 0.95) -> list[d
             }
         )
     return [*told, {"event": "end", "seconds": 9.0}]
+
+
+def analysis(cells: Iterable[Measured], short: Iterable[Measured] = (), **of_run: Any) -> Analysis:
+    """That of a run with these cells and short processes; `of_run`: what else its RunResults have."""
+    whole = tuple(cells)
+    given = {"folder": Path("results", "run"), "name": "run", "created": "2026-01-01", "request": {}, "plan": {}}
+    given |= {"provenance": PROVENANCE, "cells": tuple(one.cell for one in whole), **of_run}
+    return Analysis(store.RunResults(**given, measured=whole, short=tuple(short)))
 
 
 def write_events(run: Path, the_cell: Cell, events: Iterable[Mapping[str, Any]]) -> Path:

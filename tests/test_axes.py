@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
-from fake_runs import COLORS, PROVENANCE, cell, measured, replace
+from fake_runs import COLORS, analysis, cell, measured, replace
 
 from kbench import axes
 from kbench.analysis.summaries import summarise
@@ -95,7 +95,7 @@ def test_a_line_is_the_same_point_but_for_its_axis() -> None:
 def test_runs_are_compared_at_the_same_point_also_where_only_one_of_them_varies(tmp_path: Path) -> None:
     def side(letter: str, cells: list[Cell]) -> pairing.ComparedRun:
         told = [measured(one, 9.0, *[one.batch_size / 32.0] * 3) for one in cells]
-        return pairing.side(About(letter, letter, "", "", ""), told, PROVENANCE)
+        return pairing.side(About(letter, letter, "", "", ""), analysis(told))
 
     both = [swept("a/x", size, 2) for size in (32, 128)]
     found = pairing.pairs([side("A", both), side("B", list(reversed(both)))], ("fingerprint",))

@@ -14,13 +14,13 @@ from operator import is_
 from pathlib import Path
 
 from kbench import axes, store
+from kbench.analysis import summaries
 from kbench.analysis.learning import final_scores, unlike_others
 from kbench.analysis.lines import afterwards, line_figures, line_outputs
 from kbench.analysis.lines.call_sites import by_line
 from kbench.analysis.sameness import call_outputs
-from kbench.analysis.summaries import summarise
 from kbench.analysis.times import intervals, roofline, spreads
-from kbench.analysis.times.ratios import verdict
+from kbench.analysis.times.ratios import Timed, ranked, verdict
 from kbench.analysis.times.roofline import Limits
 from kbench.analysis.times.spreads import Priors
 from kbench.axes import Point
@@ -56,17 +56,19 @@ class ExampleAnalysis:
         return by_line(self.measured)
 
     @cached_property
+    def timed(self) -> Sequence[Timed]:
+        """Its rows with their times, those of one table fastest first, not yet compared."""
+        return summaries.timed(self.lines, limits(self.record), self.short, priors(self.record))
+
+    @cached_property
     def rows(self) -> Sequence[Summary]:
-        """Its rows, those of one table fastest first."""
+        """Its rows, compared, in the same order."""
         run, asked = self.record, self.record.request.get("precision")
-        found = summarise(
-            self.lines,
+        found = ranked(
+            self.timed,
             self.baseline or run.baseline,
-            limits(run),
             intervals.INTERIM_CONFIDENCE if run.adds_processes else intervals.CONFIDENCE,
             natives(run.backends),
-            self.short,
-            priors(run),
             asked if isinstance(asked, int | float) else PRECISION,
         )
         for noted in (
@@ -126,6 +128,11 @@ class Analysis:
     @property
     def _has_programs(self) -> bool:
         return any(one.facts.task == SCRIPT for one in self.run.measured)
+
+    @cached_property
+    def timed(self) -> Sequence[Timed]:
+        """The rows of the run's tables with their times, not yet compared with each other."""
+        return [row for example in self.examples.values() for row in example.timed]
 
     @cached_property
     def rows(self) -> Sequence[Summary]:

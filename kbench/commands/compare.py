@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from kbench import store
-from kbench.analysis.lines import call_sites
-from kbench.analysis.rows import limits
+from kbench.analysis.rows import Analysis
 from kbench.cli.arguments import program
 from kbench.commands import choices, compare_coverage
 from kbench.commands.compared_runs import located
@@ -152,10 +151,7 @@ def _side(letter: str, text: str, parent: Path) -> ComparedRun:
         raise UserError(f"{text} is a {record.plan['kind']} run, which times nothing: compare runs of `run`.")
     names = list(dict.fromkeys(cell.backend for cell in record.cells))
     backend = selection.select_baseline(wanted, names, text.removesuffix(wanted)) if wanted else ""
-    measured = call_sites.by_line(store.measured_of(record).measured)
-    return pairing.side(
-        _about(letter, text, folder, record), measured, record.provenance, backend, limits(record), record.request
-    )
+    return pairing.side(_about(letter, text, folder, record), Analysis(store.measured_of(record)), backend)
 
 
 def _about(letter: str, text: str, folder: Path, record: store.RunRecord) -> About:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kbench import axes
-from kbench.analysis import summaries
+from kbench.analysis.rows import Analysis
 from kbench.analysis.sameness import fingerprints
 from kbench.analysis.times.ratios import Compared, Timed, between_samples, compare, verdict
-from kbench.analysis.times.roofline import Limits
 from kbench.axes import Point, RowKey
 from kbench.comparison.values import EQUAL, FINGERPRINT, HIGHER, LOWER, MACHINE, WITHIN, About, Pair
 from kbench.machine.provenance import machine_differences
@@ -25,27 +24,20 @@ class ComparedRun:
     """One of the runs that are compared, or the rows of one backend in it."""
 
     about: About
-    rows: tuple[Timed, ...]  # in the order of the run's tables, not compared with the others there
+    rows: tuple[Timed, ...]  # those of the run's tables, in their order
     repeats: Mapping[RowKey, Sequence[Measured]]  # of each row of the run
     provenance: Mapping[str, Any]
     of_one_backend: bool  # then the example alone identifies a row
-    request: Mapping[str, Any] = field(default_factory=dict)  # of run.json
+    request: Mapping[str, Any]  # of run.json
 
 
-def side(
-    about: About,
-    measured: Sequence[Measured],
-    provenance: Mapping[str, Any],
-    backend: str = "",
-    limits: Limits | None = None,
-    request: Mapping[str, Any] | None = None,
-) -> ComparedRun:
-    """The side that a run makes, or what `backend`, a full name, has of it; `limits` are those of its machine."""
+def side(about: About, analysis: Analysis, backend: str = "") -> ComparedRun:
+    """The side that a run makes, or what `backend`, a full name, has of it."""
     repeats: dict[RowKey, list[Measured]] = {}
-    for one in measured:
+    for one in analysis.lines:
         repeats.setdefault(one.cell.key, []).append(one)
-    rows = tuple(one for one in summaries.timed(measured, limits) if backend in ("", one.row.backend))
-    return ComparedRun(about, rows, repeats, provenance, bool(backend), request or {})
+    rows = tuple(one for one in analysis.timed if backend in ("", one.row.backend))
+    return ComparedRun(about, rows, repeats, analysis.run.provenance, bool(backend), analysis.run.request)
 
 
 def pairs(runs: Sequence[ComparedRun], allowed: Collection[str] = ()) -> list[Pair]:

@@ -6,15 +6,23 @@ import csv
 import io
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fake_bench import Said, call, refused
-from fake_runs import PROVENANCE, cell, fake_run
+from fake_runs import PROVENANCE, cell, fake_run, learning, write_events
 
-from kbench.values import FAILED, OK, Outcome
+from kbench import paths, store
+from kbench.analysis.rows import Analysis
+from kbench.analysis.times import levels
+from kbench.values import FAILED, OK, Cell, Outcome
 
 ELSEWHERE = {**PROVENANCE, "cpu": {"model": "Another processor", "visible": 2}}
+# How much processes differ, as a run says it: by 0.7 %, on any backend.
+ALIKE = {**PROVENANCE, "process_spreads": [["", "", [float(place == 3) for place in range(len(levels.SPREADS))]]]}
+STEPS = 4  # of a turn
 
 
 class Compare:
@@ -34,8 +42,48 @@ class Compare:
         ]
         return fake_run(self.parent, fates, name, provenance)
 
+    def run_in_turns(self, name: str, jax: Sequence[float], torch: Sequence[float]) -> Path:
+        """A run of a whole process and of short ones, whose steps take so many seconds."""
+        cells = [
+            (cell(backend=f"keras3/{backend}", repeat=min(number, 2), timing=max(0, number - 1), epochs=7), pace)
+            for backend, paces in (("jax", jax), ("torch", torch))
+            for number, pace in enumerate(paces, 1)
+        ]
+        run = fake_run(self.parent, [(one, pace, Outcome(OK)) for one, pace in cells], name, ALIKE)
+        for one, pace in cells:
+            write_events(run, one, in_turns(one, pace))
+        return run
+
     def __call__(self, *argv: str) -> Said:
         return call(self._capture, "compare", *argv)
+
+
+def in_turns(one: Cell, pace: float) -> list[dict[str, Any]]:
+    """The events of a process that takes a turn in each epoch; a short one has an epoch of six turns."""
+    told = learning(one, pace)
+    *before, end = (event for event in told if event["event"] != "epoch")
+    epochs = [event for event in told if event["event"] == "epoch"]
+    for event in epochs:
+        event |= {"seconds": STEPS * pace, "step_seconds": [pace] * STEPS, "rounds": [[event["epoch"], 0, STEPS]]}
+    if not one.timing:
+        return told
+    turns = [[number, number * STEPS, (number + 1) * STEPS] for number in range(6)]
+    only = epochs[0] | {"seconds": 6 * STEPS * pace, "step_seconds": [pace] * 6 * STEPS, "rounds": turns}
+    return [*before, only, end]
+
+
+def same_as_in_its_table(compare: Compare, run: Path) -> bool:
+    """Whether the rows of a run that is compared with itself have the times and intervals of its table."""
+    rows = Analysis(store.read(run)).rows
+    shown = json.loads(compare(str(run), str(run), "--format", "json").out)["rows"]
+    return [
+        (one["example"], one["backend"], *(one[f"epoch_seconds{part}_first"] for part in ("", "_low", "_high")))
+        for one in shown
+    ] == [
+        (row.example, row.backend, row.epoch_seconds, ends and ends.low, ends and ends.high)
+        for row in rows
+        for ends in [row.epoch_interval]
+    ]
 
 
 @pytest.fixture
@@ -111,6 +159,28 @@ def test_fail_above_gives_status_1_and_names_the_row(compare: Compare) -> None:
     assert said.err == "kbench: mnist_cnn on keras3/jax, B against A: 2.000 x.\n"
     assert compare("before", "after", "--fail-above", "2.5").status == 0
     assert compare("after", "before", "--fail-above", "1.10").status == 0
+
+
+@pytest.mark.parametrize("name", ["reference", "reference-full", "reference-native"])
+def test_rows_of_a_run_have_the_times_and_intervals_of_its_table(compare: Compare, name: str) -> None:
+    assert same_as_in_its_table(compare, paths.project_folder("results") / name)
+
+
+def test_short_processes_count_and_so_does_what_the_run_knew_of_spreads(compare: Compare) -> None:
+    run = compare.run_in_turns("in_turns", jax=(1.1, 1.0, 1.01), torch=(2.0, 2.2, 2.21))
+    assert same_as_in_its_table(compare, run)
+    (shown, _) = json.loads(compare("in_turns", "in_turns", "--format", "json").out)["rows"]
+    assert shown["epoch_seconds_first"] == pytest.approx(STEPS * 1.01, rel=0.01), "of a usual process"
+    assert shown["epoch_seconds_high_first"] < 1.05 * shown["epoch_seconds_low_first"]
+
+
+def test_a_regression_that_the_whole_processes_hide_is_found_by_the_short_ones(compare: Compare) -> None:
+    compare.run_in_turns("good", jax=(1.2, 1.0, 1.01), torch=(2.0, 2.0, 2.01))
+    compare.run_in_turns("bad", jax=(1.25, 1.3, 1.31), torch=(2.0, 2.01, 2.0))
+    said = compare("good", "bad", "--fail-above", "1.1")
+    (row,) = [line for line in said.out.splitlines() if line.startswith("keras3/jax")]
+    assert said.status == 1 and row.endswith("slower")
+    assert said.err.startswith("kbench: mnist_cnn on keras3/jax, B against A: 1.29") and said.err.count("\n") == 1
 
 
 def test_fail_above_fails_for_a_row_that_was_ok_and_is_no_longer(compare: Compare) -> None:

@@ -8,24 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fake_runs import analysis
 
-from kbench.analysis.rows import Analysis
 from kbench.analysis.times.spreads import Processes
 from kbench.session import known_spreads
-from kbench.store import RunResults
-
-
-def run(name: str, **provenance: Any) -> RunResults:
-    return RunResults(
-        folder=Path("results", name),
-        name=name,
-        created="2026-01-01",
-        request={},
-        plan={},
-        provenance=provenance,
-        cells=(),
-        measured=(),
-    )
 
 
 def kept(cache: Path) -> list[str]:
@@ -41,8 +27,8 @@ def test_rows_of_a_quiet_machine_are_kept_once_and_those_of_a_busy_one_are_not(
 
     monkeypatch.setenv("KBENCH_CACHE", str(tmp_path))
     monkeypatch.setattr(known_spreads, "observed", observed)
-    known_spreads.keep(Analysis(run("busy", cpu={"busy": 1.5, "visible": 2})))
+    known_spreads.keep(analysis([], name="busy", provenance={"cpu": {"busy": 1.5, "visible": 2}}))
     assert kept(tmp_path) == []
     for name in ("quiet", "other", "quiet"):
-        known_spreads.keep(Analysis(run(name, cpu={"busy": 0.1, "visible": 2})))
+        known_spreads.keep(analysis([], name=name, provenance={"cpu": {"busy": 0.1, "visible": 2}}))
     assert kept(tmp_path) == ["other 2026-01-01", "quiet 2026-01-01"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fake_runs import PROVENANCE, cell, measured
+from fake_runs import PROVENANCE, analysis, cell, measured
 
 from kbench.comparison import configuration, pairing
 from kbench.comparison.configuration import Difference
@@ -25,7 +25,7 @@ def environment(numpy: str, threads: str, **more: str) -> dict[str, Any]:
 def side(request: Mapping[str, Any], environments: Mapping[str, Any], backend: str = "", **facts: Any) -> ComparedRun:
     provenance = {**PROVENANCE, **facts, "environments": environments}
     cells = [measured(cell(backend=name), 2.0, 1.0) for name in environments]
-    return pairing.side(ABOUTS[0], cells, provenance, backend, None, request)
+    return pairing.side(ABOUTS[0], analysis(cells, provenance=provenance, request=request), backend)
 
 
 REQUEST = {"profile": "quick", "threads": 2, "epochs": None, "examples": ["a.py"], "backends": ["x"]}

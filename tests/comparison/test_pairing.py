@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from fake_runs import PROVENANCE, cell, measured
+from fake_runs import PROVENANCE, analysis, cell, measured
 
 from kbench.comparison import pairing
 from kbench.comparison.pairing import ComparedRun
@@ -31,7 +31,7 @@ def repeats(*per_repeat: Sequence[float], backend: str = "keras3/jax", **more: A
 def side(
     letter: str, cells: Sequence[Measured], backend: str = "", provenance: Mapping[str, Any] = PROVENANCE
 ) -> ComparedRun:
-    return pairing.side(About(letter, letter.lower(), "", "", ""), cells, provenance, backend)
+    return pairing.side(About(letter, letter.lower(), "", "", ""), analysis(cells, provenance=provenance), backend)
 
 
 def beside(one: Sequence[Measured], two: Sequence[Measured], *allowed: str) -> Pair:
