@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LogNorm
 from matplotlib.figure import Figure
 
-from kbench.analysis.times.shown_ratios import shown_ratio, sure_ratio, words
+from kbench.analysis.times.shown_ratios import open_rankings, shown_ratio, sure_ratio, words
 from kbench.plots.styles import OWN, Key, RowStyle, Style, key, literal, luminance, place_labels, points, render
 from kbench.summary import Summary
 from kbench.text import plain
@@ -72,6 +72,7 @@ def _heat_map(
             grid[examples.index(example), columns.index(column)] = ratio
     axes.grid(visible=False)
     axes.set_facecolor("#eeeeee")
+    not_shown = open_rankings(cells.values())
     # Drawn as shapes and not as an image, so that print and SVG stay sharp.
     axes.pcolormesh(np.ma.masked_invalid(grid), cmap=colors, norm=norm, edgecolors="white", linewidth=1.5)
     for (example, column), row in cells.items():
@@ -83,7 +84,7 @@ def _heat_map(
             ha="center",
             va="center",
             fontsize=points(8.5 if shown_ratio(row) is not None else 7),
-            fontweight="bold" if ratio == 1.0 else "normal",
+            fontweight="bold" if ratio == 1.0 and row.ranking not in not_shown else "normal",
             color="white" if ratio is not None and luminance(colors(norm(ratio))) < _DARK else "#222222",
         )
     axes.set_xticks(np.arange(len(columns)) + 0.5, [_broken(column) for column in columns], fontsize=points(8))

@@ -12,8 +12,7 @@ from matplotlib.colors import Colormap, LogNorm
 
 from kbench.analysis.learning.learning_curves import unrisen
 from kbench.analysis.times.overall import profiles
-from kbench.analysis.times.ratios import without_fastest
-from kbench.analysis.times.shown_ratios import shown_ratio, sure_ratio
+from kbench.analysis.times.shown_ratios import open_rankings, shown_ratio, sure_ratio
 from kbench.analysis.times.shown_ratios import words as matrix_words
 from kbench.axes import AXES, Point
 from kbench.comparison.scaling import Lines, within
@@ -250,11 +249,11 @@ def _matrix(
     baseline = next((row.baseline for row in summaries if row.baseline), "")
     ratios = [ratio for row in summaries if (ratio := sure_ratio(row)) is not None]
     shades = scale(ratios, bool(baseline))
-    unknown = without_fastest(summaries)
+    not_shown = open_rankings(summaries)
     return {
         "columns": list(columns.values()),
         "rows": [
-            (number, name, [_heat(by_label.get((name, column)), shades, unknown) for column in columns])
+            (number, name, [_heat(by_label.get((name, column)), shades, not_shown) for column in columns])
             for name, number in labels.items()
         ],
         "timed": any(shown_ratio(row) is not None for row in summaries),
@@ -263,7 +262,7 @@ def _matrix(
     }
 
 
-def _heat(row: Summary | None, shades: tuple[LogNorm, Colormap], unknown: Collection[Point]) -> dict[str, Any]:
+def _heat(row: Summary | None, shades: tuple[LogNorm, Colormap], not_shown: Collection[Point]) -> dict[str, Any]:
     ratio = sure_ratio(row) if row else None
     ground, ink = ("", "") if ratio is None else colors.heat(ratio, shades)
     return {
@@ -271,5 +270,5 @@ def _heat(row: Summary | None, shades: tuple[LogNorm, Colormap], unknown: Collec
         "why": row.reason if row and ratio is None else "",
         "ground": ground,
         "ink": ink,
-        "best": row is not None and ratio is not None and row.relative_to_fastest == 1 and row.ranking not in unknown,
+        "best": bool(row and ratio is not None and row.relative_to_fastest == 1 and row.ranking not in not_shown),
     }

@@ -2,51 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 
-from kbench.analysis.times.overall import Overall, overall, scope
+from kbench.analysis.times.overall import Other, Overall, overall, scope
 from kbench.analysis.times.ratios import verdict
+from kbench.analysis.times.shown_ratios import words
 from kbench.summary import Summary
 from kbench.text import format_bound, listed, plain
-from kbench.values import AS_FAST, NO_DIFFERENCE, NOT_COMPARED, SLOWER, UNSUPPORTED, Interval
+from kbench.values import AS_FAST, FASTER, NO_DIFFERENCE, NOT_COMPARED, OK, SLOWER, UNSUPPORTED
 
-Other = tuple[str, float, Interval]
-
-_NAMED = 3  # examples in which another backend is faster; of more, the number is said
+_NAMED = 3  # examples, or backends that are alike; of more, the number is said
 
 
 def sentences(summaries: Sequence[Summary]) -> list[str]:
     """Which backend to take: for each device and task with two examples or more in which two backends have a time."""
     several = len({row.device for row in summaries}) > 1
-    unable = {row.backend for row in summaries if row.status == UNSUPPORTED}  # which is known before
-    return [_answer(one, scope(one, several), unable) for one in overall(summaries)]
+    found = []
+    for one in overall(summaries):
+        rows = [row for row in summaries if row.device == one.device and one.task in ("", row.task)]
+        found.append(plain(" ".join(_answer(one, scope(one, several), rows))))
+    return found
 
 
-def _answer(one: Overall, where: str, unable: Collection[str]) -> str:
-    verdicts = {name: verdict(ends) for name, _, ends in one.others}
-    of = {kind: [other for other in one.others if verdicts[other[0]] == kind] for kind in verdicts.values()}
-    slower, equal, near = of.get(SLOWER, []), of.get(AS_FAST, []), of.get(NO_DIFFERENCE, [])
-    unsure = [name for name, _, _ in of.get(NOT_COMPARED, [])]
+def _answer(one: Overall, where: str, rows: Sequence[Summary]) -> list[str]:
+    verdicts = {name: verdict(ends) for name, _, ends in (*one.others, *one.partly)}
     over = f"over these {one.examples} examples{where}"
-    if not slower and not equal and not near:
-        return plain(f"No backend can be named: {over} times vary too much.")
-    as_fast = [f"{other[0]} is as fast ({_bounds(other)})" for other in equal]
-    as_fast += [f"{other[0]} may be as fast ({_bounds(other)})" for other in near]
-    parts = [
-        "; ".join([f"Take {one.fastest}: {over} it takes the least time (geometric means, 95 % intervals)", *as_fast])
-        + "."
-    ]
-    if slower:
+    if set(verdicts.values()) <= {NOT_COMPARED}:
+        return [f"No backend can be named: {over} times vary too much."]
+    of = {kind: [other for other in one.others if verdicts[other[0]] == kind] for kind in verdicts.values()}
+    as_fast = [f"{other[0]} is as fast ({_bounds(other)})" for other in of.get(AS_FAST, [])]
+    as_fast += [f"{other[0]} may be as fast ({_bounds(other)})" for other in of.get(NO_DIFFERENCE, [])]
+    if one.others:
+        first = f"Take {one.fastest}: {over} it takes the least time (geometric means, 95 % intervals)"
+    elif set(verdicts.values()) == {SLOWER}:
+        first = f"Take {one.fastest}: it alone is compared in all {one.examples} examples{where}"
+    else:
+        first = f"No backend can be named: only {one.fastest} is compared in all {one.examples} examples{where}"
+    answer, parts = "; ".join([first, *as_fast]) + ".", list[str]()
+    if slower := of.get(SLOWER, []):
         last = f"; the slowest, {_ratio(slower[-1])}" if len(slower) > 2 else ""
         shown = slower[:1] if len(slower) > 2 else slower
-        listed_ones = ", ".join(_ratio(other, " as long" * (place == 0)) for place, other in enumerate(shown))
-        parts.append(f"{listed_ones}{last}.")
-    parts += [f"{name} is faster in {_examples(found)}." for name, found in one.faster.items() if found]
-    if unsure:
+        takes = ", ".join(_ratio(other, " as long" * (place == 0)) for place, other in enumerate(shown))
+        parts.append(f"{takes}{last}.")
+    if unsure := [name for name, _, _ in of.get(NOT_COMPARED, [])]:
         parts.append(f"Not compared, as times vary too much: {', '.join(unsure)}.")
-    if missing := [name for name in one.missing if name not in unable]:
-        parts.append(f"Without a time in some example: {', '.join(missing)}.")
-    return plain(" ".join(parts))
+    for sentence, kinds in _not_everywhere(one, verdicts, rows):
+        matters = bool({FASTER, AS_FAST, NO_DIFFERENCE} & kinds)
+        parts.insert(0 if matters else len(parts), sentence)
+    return [answer, *parts, *_faster_somewhere(one, verdicts)]
+
+
+def _not_everywhere(one: Overall, verdicts: Mapping[str, str], rows: Sequence[Summary]) -> list[tuple[str, set[str]]]:
+    """Who is not compared where, and why; and its place in the other examples: sentences, each with its verdicts. Not
+    those whose backends do not support an example and have no place.
+    """
+    partly = {other[0]: other for other in one.partly}
+    alike: dict[str, list[str]] = {}
+    for name, examples in one.missing.items():
+        whys = dict.fromkeys(_why_not(name, example, rows) for example in examples)
+        if name in partly or [*whys] != [_UNSUPPORTED]:
+            alike.setdefault(f"compared in {_examples(examples)} ({listed(whys)})", []).append(name)
+    found = []
+    for where, names in alike.items():
+        kinds = {verdicts[name] for name in names if name in partly} - {NOT_COMPARED}
+        ranked = [partly[name] for name in names if name in partly and verdicts[name] in kinds]
+        places = [
+            _ratio(other, " as long")
+            if verdicts[other[0]] == SLOWER
+            else f"{other[0]} {_PLACES[verdicts[other[0]]]} ({_bounds(other)})"
+            for other in ranked
+        ]
+        if len(names) == len(places) == 1:
+            places = [places[0].replace(names[0], "it", 1)]
+        rest = f"; elsewhere {', '.join(places)}" if places else ""
+        found.append((f"{listed(names)} {'is' if len(names) == 1 else 'are'} not {where}{rest}.", kinds))
+    return found
+
+
+_UNSUPPORTED = "not supported"
+_PLACES = {FASTER: "is faster", AS_FAST: "is as fast", NO_DIFFERENCE: "may be as fast"}
+
+
+def _why_not(backend: str, example: str, rows: Sequence[Summary]) -> str:
+    """Why a backend is not compared in an example."""
+    its = [row for row in rows if (row.backend, row.example) == (backend, example)]
+    apart = [row for row in its if row.differs or row.relative_to_fastest is None]
+    if not apart:
+        return "times vary too much" if its else "not measured"
+    why = words(apart[0])
+    return {UNSUPPORTED: _UNSUPPORTED, OK: "no steady time"}.get(why, why)
+
+
+def _faster_somewhere(one: Overall, verdicts: Mapping[str, str]) -> list[str]:
+    """Who is faster in which examples, or may be though it is slower over all: one sentence."""
+    alike: dict[str, list[str]] = {}
+    for name, examples in one.faster.items():
+        slower = verdicts.get(name) not in (NO_DIFFERENCE, AS_FAST)  # else it is said that it may be
+        maybe = one.maybe_faster[name] if slower else ()
+        clauses = [f"faster in {_examples(examples)}"] if examples else []
+        clauses += [f"may be {'' if examples else 'faster '}in {_examples(maybe)}"] if maybe else []
+        if clauses:
+            alike.setdefault(" and ".join(clauses), []).append(name)
+    said: list[str] = []
+    for what, names in sorted(alike.items(), key=lambda item: item[0].startswith("may")):
+        who = listed(names) if len(names) <= _NAMED else f"{len(names)} others"
+        verb = "" if what.startswith("may") else "is " if len(names) == 1 else "are "
+        shorter = bool(verb and said) and " may be " not in what
+        said.append(f"{who} {what.removeprefix('faster ') if shorter else verb + what}")
+    return [f"{'; '.join(said)}."] if said else []
 
 
 def _examples(names: Sequence[str]) -> str:

@@ -6,12 +6,12 @@ import dataclasses
 import math
 
 import pytest
-from fake_runs import summary
+from fake_runs import UNLIKE, replace, summary
 
 from kbench.analysis.times.overall import overall, profiles
 from kbench.summary import Summary
 from kbench.tables.overall import sentences
-from kbench.values import FASTEST, NOT_COMPARED, SLOWER, Interval
+from kbench.values import FASTEST, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
 
 
 def rows(ratios: dict[str, list[float]], **changes: object) -> list[Summary]:
@@ -35,7 +35,7 @@ ERROR = math.log(1.1 / 0.9) / 2 / 1.959964  # of the logarithm of a ratio whose 
 
 def test_it_is_the_geometric_mean_of_the_ratios_with_an_interval_of_their_errors() -> None:
     (found,) = overall(rows({"a": [1.0, 1.0, 1.0], "b": [2.0, 4.0, 8.0]}))
-    assert (found.fastest, found.examples, found.missing, found.faster) == ("a", 3, (), {"b": ()})
+    assert (found.fastest, found.examples, found.missing, found.faster) == ("a", 3, {}, {"b": ()})
     ((name, ratio, ends),) = found.others
     assert (name, ratio) == ("b", pytest.approx(4.0))
     half = 1.959964 * ERROR / math.sqrt(3)  # of the mean of three; for 95 %
@@ -52,21 +52,76 @@ def test_of_several_batch_sizes_none_counts_more_than_another() -> None:
     small = rows({"a": [1.0, 1.0, 1.0], "b": [8.0, 8.0, 8.0]}, axes={"batch_size": 32})
     large = rows({"a": [2.0, 2.0, 2.0], "b": [1.0, 1.0, 1.0], "c": [3.0, 3.0, 3.0]}, axes={"batch_size": 256})
     (found,) = overall([*small, *large])
-    assert (found.fastest, found.examples, found.missing) == ("a", 3, ("c",))
+    assert (found.fastest, found.examples, [*found.missing]) == ("a", 3, ["c"])
     assert [(name, ratio) for name, ratio, _ in found.others] == [("b", pytest.approx(2.0))]
     (profile,) = profiles([*small, *large])
     assert profile.ratios == {"a": pytest.approx((1.0, 1.0, 1.0)), "b": pytest.approx((2.0, 2.0, 2.0))}
 
 
-def test_who_is_not_in_every_example_is_named_and_left_out() -> None:
-    (found,) = overall(rows({"a": [1.0, 1.0, 1.0], "b": [2.0, 2.1, 2.2], "c": [0.0, 3.0, 3.0]}))
-    assert [name for name, _, _ in found.others] == ["b"] and found.missing == ("c",)
-    (said,) = sentences(rows({"a": [1.0, 1.0, 1.0], "b": [2.0, 2.1, 2.2], "c": [0.0, 3.0, 3.0]}))
-    assert said.startswith(
-        "Take a: over these 3 examples it takes the least time (geometric means, 95 % intervals). b takes 2.10 "
-        "times as long ("
+def test_who_is_not_compared_somewhere_is_named_with_where_and_why_and_ranked_by_the_others() -> None:
+    measured = rows({"a": [1.0, 1.0, 1.0], "b": [2.0, 2.1, 2.2], "c": [0.0, 3.0, 3.0]})
+    (found,) = overall(measured)
+    assert [name for name, _, _ in found.others] == ["b"] and found.missing == {"c": ("example_0",)}
+    assert [(name, ratio) for name, ratio, _ in found.partly] == [("c", pytest.approx(3.0))]
+    for changes, why in (
+        ({"findings": UNLIKE}, "differs"),
+        ({"status": "failed"}, "failed"),
+        ({"status": "unsupported"}, "not supported"),
+        ({"epochs": 1}, "one epoch"),
+    ):
+        (said,) = sentences([dataclasses.replace(one, **changes) if one == measured[2] else one for one in measured])
+        assert said.startswith(
+            "Take a: over these 3 examples it takes the least time (geometric means, 95 % intervals). b takes 2.10 "
+            "times as long ("
+        )
+        assert f"). c is not compared in example_0 ({why}); elsewhere it takes 3.00 times as long (2." in said
+    (said,) = sentences([one for one in measured if one != measured[2]])
+    assert "c is not compared in example_0 (not measured); elsewhere" in said
+
+
+def test_a_row_with_a_ratio_and_no_interval_costs_its_example_and_no_more() -> None:
+    measured = rows({"a": [1.0, 1.0, 1.0], "b": [2.0, 2.1, 2.2], "c": [3.0, 3.0, 3.0]})
+    measured[2] = replace(measured[2], relative_interval=None, verdict=NOT_COMPARED)
+    (said,) = sentences(measured)
+    assert "c is not compared in example_0 (times vary too much); elsewhere it takes 3.00 times as long" in said
+
+
+def test_who_may_be_better_than_the_answer_where_it_is_compared_stands_right_behind_it() -> None:
+    (said,) = sentences(rows({"a": [1.0, 2.0, 2.0], "b": [2.0, 4.1, 4.2], "c": [0.0, 1.0, 1.0]}))
+    assert "intervals). c is not compared in example_0 (no steady time); elsewhere it is faster (0.5" in said
+    assert said.endswith(" c is faster in example_1 and example_2.")
+    (said,) = sentences(
+        rows({"a": [1.0, 1.0, 1.0], "b": [2.0, 2.1, 2.2], "c": [0.0, 1.1, 1.0], "d": [0.0, 5.0, 5.0]})
     )
-    assert said.endswith("Without a time in some example: c.")
+    assert (
+        "intervals). c and d are not compared in example_0 (no steady time); elsewhere c may be as fast (1.05 "
+        in said
+    )
+    assert ", d takes 5.00 times as long (" in said
+
+
+def test_an_example_in_which_one_backend_is_alone_does_not_count() -> None:
+    (found,) = overall(rows({"a": [1.0, 2.0, 2.0], "b": [0.0, 1.0, 1.0]}))
+    assert (found.fastest, found.examples, found.missing) == ("b", 2, {"b": ("example_0",)})
+    (said,) = sentences(rows({"a": [1.0, 2.0, 2.0], "b": [0.0, 1.0, 1.0]}))
+    assert said.startswith("Take b: over these 2 examples it takes the least time (")
+    assert said.endswith("b is not compared in example_0 (no steady time).")
+
+
+def test_where_only_one_backend_is_compared_in_all_examples_it_is_taken_if_the_others_are_slower() -> None:
+    (said,) = sentences(rows({"a": [1.0, 1.0, 1.0, 1.0], "b": [2.0, 2.0, 2.0, 0.0], "c": [0.0, 3.0, 3.0, 3.0]}))
+    assert said.startswith("Take a: it alone is compared in all 4 examples. b is not compared in example_3 ")
+    (said,) = sentences(rows({"a": [1.0, 2.0, 2.0, 1.0], "b": [2.0, 1.0, 1.0, 0.0], "c": [0.0, 3.0, 3.0, 3.0]}))
+    assert said.startswith("No backend can be named: only a is compared in all 4 examples. b is not compared")
+
+
+def test_of_what_is_not_supported_only_the_place_elsewhere_and_the_wins_are_said() -> None:
+    measured = rows({"a": [2.0, 1.0, 1.0], "b": [2.2, 2.1, 2.2], "c": [1.0, 0.0, 0.0]})
+    unable = [
+        dataclasses.replace(one, status="unsupported") if one.relative_to_fastest is None else one for one in measured
+    ]
+    (said,) = sentences(unable)
+    assert "not compared" not in said and said.endswith("). c is faster in example_0.")
 
 
 def test_training_and_inference_of_the_same_examples_have_an_answer_each() -> None:
@@ -74,8 +129,8 @@ def test_training_and_inference_of_the_same_examples_have_an_answer_each() -> No
     trained = rows({"a": [1.0, 1.0, 1.0], "b": [2.0, 2.1, 2.2]})
     predicted = rows({"b": [1.0, 1.0, 1.0], "a": [3.0, 3.1, 3.2], "c": [4.0, 4.1, 4.2]}, task="infer")
     train, infer = overall([*trained, *predicted])
-    assert (train.task, train.fastest, train.missing) == ("train", "a", ())
-    assert (infer.task, infer.fastest, infer.missing) == ("infer", "b", ())
+    assert (train.task, train.fastest, train.missing) == ("train", "a", {})
+    assert (infer.task, infer.fastest, infer.missing) == ("infer", "b", {})
     said = sentences([*predicted, *trained])
     assert [one.partition(" it ")[0] for one in said] == [
         "Take a: over these 3 examples in training",
@@ -113,8 +168,26 @@ def test_one_example_and_examples_without_a_fastest_row_have_no_answer() -> None
 def test_examples_in_which_another_backend_is_faster_are_named() -> None:
     (said,) = sentences(rows({"a": [1.0, 1.0, 1.5], "b": [2.0, 3.0, 1.0]}))
     assert said.endswith(" b is faster in example_2.")
+    three = {"a": [1.0, 1.0, 1.5], "b": [2.0, 3.0, 1.0], "c": [2.0, 3.0, 1.1], "d": [0.5, 3.0, 9.0]}
+    assert sentences(rows(three))[0].endswith(" b and c are faster in example_2; d in example_0.")
     many = {"a": [1.0] * 2 + [1.5] * 4, "b": [20.0, 30.0] + [1.0] * 4}
     assert sentences(rows(many))[0].endswith(" b is faster in 4 of them.")
+
+
+def test_an_open_comparison_that_could_make_another_backend_faster_somewhere_is_said() -> None:
+    """1.00 beside an open 1.37 is no certainty, nor is it nothing."""
+    measured = rows({"a": [1.0, 1.0, 1.37, 1.05], "b": [2.0, 3.0, 1.0, 1.0]})
+    measured[4] = replace(measured[4], relative_interval=Interval(0.9, 2.0), verdict=NO_DIFFERENCE)
+    (said,) = sentences(measured)
+    assert said.endswith(" b may be faster in example_2.")
+    more = [*measured, *rows({"a": [1.5], "b": [1.0]})]
+    more[-2:] = [replace(one, example="example_9") for one in more[-2:]]
+    (said,) = sentences(more)
+    assert said.endswith(" b is faster in example_9 and may be in example_2.")
+    equal = rows({"a": [1.0, 1.37], "b": [1.1, 1.0]})
+    equal[2] = replace(equal[2], relative_interval=Interval(0.9, 2.0), verdict=NO_DIFFERENCE)
+    (said,) = sentences(equal)
+    assert "a may be as fast" in said and "faster in" not in said
 
 
 def test_what_may_be_as_fast_and_what_is_are_said_with_their_bounds() -> None:

@@ -21,9 +21,10 @@ from kbench.plots.bars import bars
 from kbench.plots.convergence import _figure as draw_curves
 from kbench.plots.convergence import convergence
 from kbench.plots.memory import memory
+from kbench.plots.overview import _figure as draw_overview
 from kbench.plots.overview import overview
 from kbench.plots.styles import OWN, Style, caption, literal, row_styles
-from kbench.values import CALL, FAILED, NO_DIFFERENCE, NOT_COMPARED, RUN, SCRIPT, TIMEOUT, Measured
+from kbench.values import CALL, FAILED, NO_DIFFERENCE, NOT_COMPARED, RUN, SCRIPT, SLOWER, TIMEOUT, Measured
 
 
 def trained(backend: str, seconds: float, epochs: int = 3, **changes: Any) -> Measured:
@@ -237,6 +238,14 @@ def test_what_cannot_be_told_from_the_fastest_is_marked_as_in_the_tables() -> No
     chosen = row_styles(rows, COLORS)
     assert shown(overview({"": rows}, chosen)) >= {"~2.00", "steady epoch time, x fastest (~: no difference shown)"}
     assert any("(~2.00x)" in said for said in shown(bars(rows, chosen)))
+
+
+def test_only_what_is_shown_to_be_the_fastest_is_bold() -> None:
+    fastest, other = summarise([trained("keras2/cntk", 1.0), trained("keras3/jax", 2.0)])
+    for verdict, weight in ((SLOWER, "bold"), (NO_DIFFERENCE, "normal"), (NOT_COMPARED, "normal")):
+        rows = [fastest, replace(other, verdict=verdict)]
+        (panel,) = draw_overview({"": rows}, row_styles(rows, COLORS)).axes
+        assert [text.get_fontweight() for text in panel.texts] == [weight, "normal"]
 
 
 def test_what_could_not_be_compared_has_no_colour_and_does_not_stretch_the_scale() -> None:

@@ -11,23 +11,28 @@ from statistics import fmean
 from kbench.analysis.times import intervals, ratios
 from kbench.axes import Point
 from kbench.summary import Summary
-from kbench.values import Interval
+from kbench.values import PRECISION, Interval
 
 FEWEST = 2  # examples: of one, its own comparison is the answer
 FEWEST_OF_PROFILE = 3
 
 
+Other = tuple[str, float, Interval]  # a backend, the geometric mean of its ratios to the fastest, its interval
+
+
 @dataclass(frozen=True)
 class Overall:
-    """The backends that have a time in every example, on one device."""
+    """How the backends compare over all examples, on one device."""
 
     device: str
     task: str  # "train" or "infer"; empty where no example has both
-    examples: int
-    fastest: str
-    others: tuple[tuple[str, float, Interval], ...]  # name, geometric mean of the ratios to the fastest, its interval
-    faster: Mapping[str, tuple[str, ...]]  # of those, the examples in which it is shown to take less time
-    missing: tuple[str, ...]  # backends that have no time in some example
+    examples: int  # in which two backends or more are compared
+    fastest: str  # of those that are compared in all of them
+    others: tuple[Other, ...]  # that are compared in all of them
+    partly: tuple[Other, ...]  # that are not: over those that they have in common with the fastest, two or more
+    faster: Mapping[str, tuple[str, ...]]  # by backend, the examples in which it is shown to take less time
+    maybe_faster: Mapping[str, tuple[str, ...]]  # in which it is the fastest by far, and that is not shown
+    missing: Mapping[str, tuple[str, ...]]  # by backend, the examples in which it is not compared
 
 
 def overall(summaries: Sequence[Summary], confidence: float = intervals.CONFIDENCE) -> list[Overall]:
@@ -35,9 +40,9 @@ def overall(summaries: Sequence[Summary], confidence: float = intervals.CONFIDEN
 
     It is of these examples, not of others: an interval has the errors of their ratios, each taken as normal in the
     logarithm. Two ratios to a third share its error, so it is rather too wide. Those of all pairs hold together at
-    `confidence`, by Bonferroni's inequality, since the fastest is chosen by the same data. Of a backend's rows that
-    are ranked together, such as one per image_data_format, the fastest counts; of rankings, such as one per batch
-    size, the geometric mean.
+    `confidence`, by Bonferroni's inequality, since the fastest is chosen by the same data. A backend that is not
+    compared in some example has its place by the others. Of a backend's rows that are ranked together, such as one
+    per image_data_format, the fastest counts; of rankings, such as one per batch size, the geometric mean.
     """
     found = (_of_group(*group, examples, confidence) for group, examples in _times(summaries).items())
     return [one for one in found if one]
@@ -150,19 +155,54 @@ def _mean(levels: Collection[_Level]) -> _Level:
 
 def _of_group(device: str, task: str, examples: _Examples, confidence: float) -> Overall | None:
     names = list(dict.fromkeys(name for example in examples.values() for name in example))
-    everywhere = [name for name in names if all(one.get(name, _NONE) != _NONE for one in examples.values())]
-    if len(examples) < FEWEST or len(everywhere) < 2:
+    common = {name: [one for one in examples if _is_compared(examples[one].get(name, _NONE))] for name in names}
+    compared = [one for one in examples if sum(one in found for found in common.values()) > 1]
+    if len(compared) < FEWEST:  # perhaps since times vary too much
+        compared = [one for one, found in examples.items() if sum(level != _NONE for level in found.values()) > 1]
+    everywhere = [name for name in names if set(compared) <= {*common[name]}]
+    if len(compared) < FEWEST or not everywhere:
         return None
-    logs = {name: [math.log(one[name].ratio) for one in examples.values()] for name in everywhere}
-    first, *others = sorted(everywhere, key=lambda name: fmean(logs[name]))
-    reach = intervals.normal(1 - (1 - confidence) / len(everywhere) / (len(everywhere) - 1))
-    compared, faster = [], dict[str, tuple[str, ...]]()
-    for name in others:
-        errors = [math.hypot(one[name].error, one[first].error) for one in examples.values()]
-        middle = fmean(logs[name]) - fmean(logs[first])
-        half = min(reach * math.hypot(*errors) / len(errors), 700.0)
-        compared.append((name, math.exp(middle), Interval(math.exp(middle - half), math.exp(middle + half))))
-        apart = zip(examples, logs[name], logs[first], errors, strict=True)
-        faster[name] = tuple(example for example, own, its, error in apart if own + reach * error < its)
-    missing = tuple(name for name in names if name not in everywhere)
-    return Overall(device, task, len(examples), first, tuple(compared), faster, missing)
+    first = min(everywhere, key=lambda name: fmean(math.log(examples[one][name].ratio) for one in compared))
+    reach = intervals.normal(1 - (1 - confidence) / len(names) / (len(names) - 1))
+    others, partly = list[Other](), list[Other]()
+    faster, maybe_faster = dict[str, tuple[str, ...]](), dict[str, tuple[str, ...]]()
+    for name in (one for one in names if one != first):
+        shared = [one for one in compared if one in common[name]]
+        if name in everywhere or len(shared) >= FEWEST:
+            mean = _mean_ratio([(examples[one][name], examples[one][first]) for one in shared], reach)
+            (others if name in everywhere else partly).append((name, *mean))
+        apart = {one: _apart(examples[one][name], examples[one][first]) for one in shared}
+        faster[name] = tuple(one for one, (log, error) in apart.items() if log + reach * error < 0)
+        maybe_faster[name] = tuple(
+            one
+            for one, (log, _) in apart.items()
+            if one not in faster[name] and examples[one][name].ratio == 1 and log < -math.log1p(PRECISION)
+        )
+    missing = {name: tuple(one for one in examples if one not in common[name]) for name in names}
+    return Overall(
+        device,
+        task,
+        len(compared),
+        first,
+        tuple(sorted(others, key=lambda one: one[1])),
+        tuple(sorted(partly, key=lambda one: one[1])),
+        faster,
+        maybe_faster,
+        {name: found for name, found in missing.items() if found},
+    )
+
+
+def _is_compared(level: _Level) -> bool:
+    return level != _NONE and level.error < math.inf
+
+
+def _apart(level: _Level, first: _Level) -> tuple[float, float]:
+    """The logarithm of a backend's ratio to the fastest in an example, and its error."""
+    return math.log(level.ratio) - math.log(first.ratio), math.hypot(level.error, first.error)
+
+
+def _mean_ratio(pairs: Sequence[tuple[_Level, _Level]], reach: float) -> tuple[float, Interval]:
+    """The geometric mean over some examples, and its interval."""
+    logs, errors = zip(*(_apart(*pair) for pair in pairs), strict=True)
+    middle, half = fmean(logs), min(reach * math.hypot(*errors) / len(errors), 700.0)
+    return math.exp(middle), Interval(math.exp(middle - half), math.exp(middle + half))

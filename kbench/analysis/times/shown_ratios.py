@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from kbench.summary import Summary
+from collections.abc import Iterable
+
+from kbench.axes import Point
+from kbench.summary import TO_FASTEST, Summary
 from kbench.text import format_ratio
-from kbench.values import NOT_COMPARED, OK
+from kbench.values import NO_DIFFERENCE, NOT_COMPARED, OK
 
 
 def shown_ratio(row: Summary) -> float | None:
@@ -15,6 +18,12 @@ def shown_ratio(row: Summary) -> float | None:
 def sure_ratio(row: Summary) -> float | None:
     """The same, if it says anything: then it has a colour."""
     return None if row.verdict == NOT_COMPARED else shown_ratio(row)
+
+
+def open_rankings(rows: Iterable[Summary]) -> set[Point]:
+    """The rankings whose fastest row is not shown to be the fastest, so nothing stresses it."""
+    ratios = [(row.ranking, row.ratios[TO_FASTEST]) for row in rows if TO_FASTEST in row.ratios]
+    return {ranking for ranking, one in ratios if one.value != 1 and one.verdict in (NO_DIFFERENCE, NOT_COMPARED)}
 
 
 def words(row: Summary) -> str:
