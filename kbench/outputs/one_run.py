@@ -29,6 +29,7 @@ from kbench.selection import suites
 from kbench.store.files import os_errors_as_user_errors, remove_others, replace
 from kbench.store.reading import RunResults
 from kbench.summary import Summary
+from kbench.tables import data
 from kbench.tables import suites as suite_tables
 from kbench.tables.content import by_example, of_table
 from kbench.tables.csv import epochs_csv, memory_csv, summary_csv
@@ -159,10 +160,12 @@ def _kept(run: Path, rows: Sequence[Summary]) -> dict[str, list[str]]:
 
 
 def signed(style: Style, runs: Sequence[Analysis]) -> Style:
-    """The style whose plots name machine, profile, device and date of the runs."""
+    """The style whose plots name machine, profile, device and date of the runs, and what has synthetic data."""
     rows = [row for one in runs for row in one.rows]
     machines = [describe(one.run.provenance) for one in runs]
-    return dataclasses.replace(style, caption=caption(machines, rows, [one.run.created for one in runs]))
+    synthetic = frozenset(row.example for row in rows if data.is_synthetic(row))
+    below = caption(machines, rows, [one.run.created for one in runs], synthetic)
+    return dataclasses.replace(style, caption=below, synthetic=synthetic)
 
 
 def _resumed(results: RunResults) -> list[str]:

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from kbench.analysis.times.shown_ratios import shown_ratio
-from kbench.plots.styles import OWN, Key, RowStyle, Style, key, literal, points, render
+from kbench.plots.styles import OWN, Key, RowStyle, Style, key, literal, points, render, titled
 from kbench.summary import Summary
 from kbench.text import format_ratio, significant
 from kbench.values import OK, Interval
@@ -44,7 +44,7 @@ def _figure(rows: Sequence[Summary], styles: Mapping[Key, RowStyle], style: Styl
     # Room for the label of the longest bar.
     axes.set_xlim(0.0, longest * 1.28 or 1.0)
     axes.set_xlabel(_axis(rows))
-    axes.set_title(literal(rows[0].example))
+    axes.set_title(titled(rows[0].example, rows[0].example, style))
     return figure
 
 
@@ -86,8 +86,9 @@ def _axis(rows: Sequence[Summary]) -> str:
     if not _has_steady(rows):
         return f"{work.first} (s), compilation included"
     time = work.time.replace("samples", "images") if rows[0].input in ("image", "") else work.time
-    what = time if work.once else f"{time}, median of the steady {work.units}"
-    what += ", 95 % interval" if any(interval for _, interval in _times(rows)) else ""
+    about = [] if work.once else ["estimate"]
+    about += ["95 % interval"] if any(interval for _, interval in _times(rows)) else []
+    what = f"{time} ({', '.join(about)})" if about else time
     return f"{what}\n(x: to {literal(rows[0].baseline)})" if rows[0].baseline else what
 
 

@@ -29,6 +29,7 @@ from kbench.plots.styles import (
     literal,
     points,
     render,
+    titled,
 )
 from kbench.values import OK, Measured
 
@@ -87,7 +88,8 @@ def _figure(
     handles = [_draw_row(by_epoch, by_seconds, cells, curves[row], styles[row]) for row, cells in rows.items()]
     if published:
         handles.append(_draw_published((by_epoch, by_seconds), published))
-    figure.suptitle(literal(measured[0].cell.example), fontsize=points(11))
+    example = measured[0].cell.example
+    figure.suptitle(titled(example, example, style), fontsize=points(11))
     by_epoch.set(xlabel="epoch", ylabel=METRICS[metric])
     by_epoch.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
     by_seconds.set_xlabel("training time (s)")

@@ -10,7 +10,19 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from kbench import axes
-from kbench.plots.styles import OWN, Key, RowStyle, Style, key, legend, legend_columns, literal, points, render
+from kbench.plots.styles import (
+    OWN,
+    Key,
+    RowStyle,
+    Style,
+    key,
+    legend,
+    legend_columns,
+    literal,
+    points,
+    render,
+    titled,
+)
 from kbench.values import Measured
 
 _WIDTH = 6.5  # inches, of the figure
@@ -40,7 +52,8 @@ def _figure(drawn: Sequence[tuple[Measured, RowStyle]], style: Style) -> Figure:
     panel = figure.subplots()
     for one, how in drawn:
         panel.plot(*zip(*one.outcome.memory, strict=True), linewidth=1.2, **lines[how.label])
-    figure.suptitle(literal(drawn[0][0].cell.example), fontsize=points(11))
+    example = drawn[0][0].cell.example
+    figure.suptitle(titled(example, example, style), fontsize=points(11))
     panel.set(xlabel="seconds of the process", ylabel="memory (MiB)")
     panel.set_ylim(bottom=0.0)
     panel.set_xlim(left=0.0)

@@ -26,6 +26,7 @@ from kbench.plots.styles import (
     literal,
     marker_of,
     render,
+    titled,
 )
 from kbench.summary import Summary
 from kbench.values import Interval
@@ -69,7 +70,7 @@ def _figure(lines: Lines, styles: Mapping[Key, RowStyle], style: Style = OWN) ->
     columns = legend_columns(labels, width)
     size = style.size or (width, _HEIGHT + 0.4 + 0.2 * math.ceil(len(labels) / columns))
     figure = Figure(figsize=size, layout="constrained")
-    figure.suptitle(literal(lines.title), fontsize="medium")
+    figure.suptitle(titled(lines.title, lines.lines[0].points[0].row.example, style), fontsize="medium")
     for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
         axes.set(xscale="log", yscale="log", xlabel=lines.axis.title, ylabel=panel)
         if panel == _THROUGHPUT:

@@ -22,7 +22,7 @@ from kbench.axes import Axis, RowKey
 from kbench.errors import UserError
 from kbench.paths import with_home
 from kbench.summary import Summary
-from kbench.text import nearest, plain
+from kbench.text import listed, nearest, plain
 from kbench.values import Cell
 
 _MARKERS = "osD^vPX*<>hpd8"
@@ -55,6 +55,7 @@ class Style:
     sheet: str = ""  # a style that matplotlib knows, or the path of an .mplstyle file
     size: tuple[float, float] | None = None  # width and height of each plot in inches
     caption: str = field(default="", compare=False)  # where and when it was measured
+    synthetic: frozenset[str] = field(default=frozenset(), compare=False)  # examples with such data for real ones
 
 
 OWN = Style()
@@ -182,6 +183,11 @@ def literal(text: str, length: int = 60) -> str:
     return (line if len(line) <= length else line[: length - 1] + "…").replace("$", r"\$")
 
 
+def titled(title: str, example: str, style: Style) -> str:
+    """The title of an example's plot."""
+    return literal(title) + (" (synthetic data)" if example in style.synthetic else "")
+
+
 def points(size: float) -> float:
     """A text size of the project's own style, scaled to the current style."""
     return float(size * mpl.rcParams["font.size"] / _SIZE)
@@ -229,13 +235,16 @@ def render(draw: Callable[[], Figure], style: Style = OWN) -> dict[str, bytes]:
             raise UserError(f"No plot can be drawn in that --plot-style and --plot-size: {reason}.") from error
 
 
-def caption(machines: Iterable[str], rows: Iterable[Summary], created: Iterable[str]) -> str:
-    """Such as `AMD EPYC, 2 cores, CPU only; profile quick; cpu; 2026-11-23; kbench`."""
+def caption(
+    machines: Iterable[str], rows: Iterable[Summary], created: Iterable[str], synthetic: Iterable[str] = ()
+) -> str:
+    """Such as `AMD EPYC, 2 cores, CPU only; profile quick; cpu; 2026-11-23; kbench`; `synthetic`: as in a style."""
     rows = list(rows)
     profiles = dict.fromkeys(row.profile for row in rows if row.profile and not row.work.of_program)
     parts = [
         " / ".join(one for one in dict.fromkeys(machines) if one),
         f"profile {', '.join(profiles)}" if profiles else "",
+        f"synthetic data in {listed(names)}" if (names := sorted(synthetic)) else "",
         ", ".join(dict.fromkeys(row.device for row in rows)),
         " / ".join(dict.fromkeys(one[:10] for one in created if one)),
         "kbench",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 
@@ -48,6 +48,11 @@ class Table:
     optional: tuple[str, ...] = ()  # columns that a narrow page leaves out, in this order
     answer: str = ""  # the result in sentences
     first: int = 1  # the number of the first footnote
+    about: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # remark -> the columns that it explains
+
+    def without(self, columns: Collection[str]) -> list[str]:
+        """The remarks where these columns are not shown."""
+        return [one for one in self.remarks if not {*self.about.get(one, ("",))} <= {*columns}]
 
     @property
     def numbered(self) -> list[str]:
@@ -97,6 +102,7 @@ def table(
     footnotes = [] if footnotes is None else footnotes
     above = len(footnotes)
     columns = chosen({**_columns(rows), "status": lambda row: _status(row, footnotes, brief)}, rows, shown)
+    about = _remarks(rows)
     usual = {"backend", "channels", "device", "recurrent", "kernel", "verdict", "status"}
     return Table(
         heading=heading(rows),
@@ -105,7 +111,8 @@ def table(
         text_columns=frozenset(usual | texts(rows, shown)),
         footnotes=tuple(footnotes[above:]),
         first=above + 1,
-        remarks=_remarks(rows),
+        remarks=tuple(one for one, its in about.items() if its == _WHOLE or {*its} & {*columns}),
+        about={one: tuple(name for name in its if name in columns) for one, its in about.items() if its != _WHOLE},
         answer=answer(rows, repeat_command),
         optional=()
         if shown.columns
@@ -273,20 +280,34 @@ def _scaling(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     }
 
 
-def _on_scaling(rows: Sequence[Summary]) -> dict[str, bool]:
+_Remarks = dict[str, tuple[str, ...]]  # -> the columns that they explain, of which one is to be shown
+_WHOLE = ("",)  # the table as a whole
+
+
+def _on(columns: tuple[str, ...], remarks: Mapping[str, bool]) -> _Remarks:
+    """Those that apply."""
+    return {remark: columns for remark, applies in remarks.items() if applies}
+
+
+def _on_scaling(rows: Sequence[Summary]) -> _Remarks:
     several = [row for row in rows if row.workers > 1]
     gained = [row for row in several if row.speed_up is not None]
     alone = {row.threads for row in rows if row.workers == 1}
     own = bool(alone) and {row.threads for row in gained} <= alone
     of_one = "with as many threads as each of several" if own else "which has all cores that several divide"
-    return {
-        f"speed-up: samples/s over those of one worker of the same backend, {of_one}.": bool(gained),
-        "efficiency: speed-up / workers.": bool(gained),
+    speed_up = f"speed-up: samples/s over those of one worker of the same backend, {of_one}."
+    ways = {
         "Strong scaling: all workers share each batch.": any(row.scaling != axes.WEAK for row in several),
         "Weak scaling: each worker has a batch of the batch size, at the same learning rate.": (
             any(row.scaling == axes.WEAK for row in several)
         ),
-        "communication: of an epoch, as the engine tells it.": any(row.communication_seconds for row in several),
+    }
+    told = {"communication: of an epoch, as the engine tells it.": any(row.communication_seconds for row in several)}
+    return {
+        **_on(("speed-up",), {speed_up: bool(gained)}),
+        **_on(("efficiency",), {"efficiency: speed-up / workers.": bool(gained)}),
+        **_on(_WHOLE, ways),
+        **_on(("communication (s)",), told),
     }
 
 
@@ -312,13 +333,14 @@ def _status(row: Summary, footnotes: list[str], brief: bool) -> str:
     return marked(status, notes.chief(row) if brief and not row.work.of_program else notes.of(row), footnotes)
 
 
-def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
-    """Notes on the whole table, a line each; without figures, so that `remarks_once` finds the same ones."""
+def _remarks(rows: Sequence[Summary]) -> _Remarks:
+    """Notes on the table, a line each; without figures, so that `remarks_once` finds the same ones."""
     first = rows[0]
-    possible = {
+    above = {
         **dict.fromkeys(beside_others({row.backend: row.beside_newer for row in rows}), True),
         data.remark(first): data.is_synthetic(first),
-        "differs: not measured like the other rows, so not compared with them.": any(row.differs for row in rows),
+    }
+    on_training = {
         "Weights, sample order and dropout are the program's own; --init seeded gives all the same start.": (
             is_fit(first.site) and any(row.weights == "its own" for row in rows)
         ),
@@ -326,29 +348,44 @@ def _remarks(rows: Sequence[Summary]) -> tuple[str, ...]:
         "Initial weights are each backend's own, so the curves start apart.": (
             any(row.weights == "backend" for row in rows)
         ),
+    }
+    differs = {
+        "differs: not measured like the other rows, so not compared with them.": any(row.differs for row in rows)
+    }
+    around = {
+        "around: of a call, outside its epochs and their validation.": is_fit(first.site) and first.work.by_call
+    }
+    limit = {
         "% of limit: above 100 if the machine was busy when its limit was measured or fewer operations suffice.": (
             any((row.percent_of_limit or 0) > 100 for row in rows)
-        ),
+        )
+    }
+    recurrent = {"recurrent: how the backend computes the recurrent layers.": any(row.form for row in rows)}
+    return {
+        **_on(_WHOLE, above),
+        **_on(("status",), differs),
+        **_on(_WHOLE, on_training),
+        **_on(("around (s)",), around),
+        **_on(("% of limit",), limit),
         **_on_comparison(rows),
         **_on_scaling(rows),
         **_on_learning(rows),
-        "recurrent: how the backend computes the recurrent layers.": any(row.form for row in rows),
-        _KERNELS: any(row.recurrent_kernel for row in rows),
+        **_on(("recurrent",), recurrent),
+        **_on(("kernel",), {_KERNELS: any(row.recurrent_kernel for row in rows)}),
     }
-    return tuple(remark for remark, applies in possible.items() if applies)
 
 
-def _on_comparison(rows: Sequence[Summary]) -> dict[str, bool]:
+def _on_comparison(rows: Sequence[Summary]) -> _Remarks:
     baseline = rows[0].baseline
     timed = any(TO_BASELINE in row.ratios for row in rows)
+    default = "x default: time of the variant / time of the same backend without settings."
+    few = "One process each: how much processes differ is taken from earlier runs."
     return {
-        f"x baseline: the ratio to {plain(baseline)}.": bool(baseline) and timed,
-        f"No x baseline: {plain(baseline)} has no steady time here.": bool(baseline) and not timed,
-        "x default: time of the variant / time of the same backend without settings.": _with_default(rows),
-        **dict.fromkeys(marks(_verdicts(rows)), True),
-        "One process each: how much processes differ is taken from earlier runs.": (
-            any(row.relative_processes == 1 for row in rows)
-        ),
+        **_on(("x baseline",), {f"x baseline: the ratio to {plain(baseline)}.": bool(baseline) and timed}),
+        **_on(_WHOLE, {f"No x baseline: {plain(baseline)} has no steady time here.": bool(baseline) and not timed}),
+        **_on(("x default",), {default: _with_default(rows)}),
+        **dict.fromkeys(marks(_verdicts(rows)), ("times slower", "x baseline", "x default", "x native")),
+        **_on(_WHOLE, {few: any(row.relative_processes == 1 for row in rows)}),
     }
 
 
@@ -358,7 +395,7 @@ def _verdicts(rows: Sequence[Summary]) -> list[str]:
     return [*(row.verdict for row in rows), *others]
 
 
-def _on_learning(rows: Sequence[Summary]) -> dict[str, bool]:
+def _on_learning(rows: Sequence[Summary]) -> _Remarks:
     seeds = "different seeds" if max(row.seeds for row in rows) > 1 else "the same seed"
     target = short_target(rows[0].target)
     until = "that validation accuracy" if target != rows[0].target else "then"
@@ -367,10 +404,9 @@ def _on_learning(rows: Sequence[Summary]) -> dict[str, bool]:
         for row in rows
         if row.repeats_to_target and row.repeats_to_target < row.repeats
     )
-    return {
-        f"±: the standard deviation over repeats with {seeds}.": any(map(shows_spread, rows)),
-        f"to {target}: training until {until}.{missed}": any(row.repeats_to_target for row in rows),
-    }
+    spread = {f"± of an accuracy: the standard deviation over repeats with {seeds}.": any(map(shows_spread, rows))}
+    reached = {f"to {target}: training until {until}.{missed}": any(row.repeats_to_target for row in rows)}
+    return {**_on(("val. accuracy",), spread), **_on(tuple(_target_columns(rows)), reached)}
 
 
 def marks(verdicts: Iterable[str]) -> list[str]:

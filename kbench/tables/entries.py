@@ -8,15 +8,18 @@ from kbench.summary import TO_BASELINE, TO_FASTEST, Summary
 from kbench.text import MISSING, format_bound, format_ratio, plain, significant
 from kbench.values import Interval
 
+OFF_MIDDLE = 0.25  # of half of an interval: a number further off its middle has no ±
 UNKNOWN = 1000  # an interval whose ends are more than so many times apart is not shown
 
 
 def with_half(value: float | None, interval: Interval | None) -> str:
-    """A number and how far its 95 % interval goes: `0.479 ± 0.024`; both ends, where that is half of it or more."""
+    """A number and half of its 95 % interval: `0.479 ± 0.024`. Both ends where the number is not in its middle, or
+    where half of it is half of the number or more.
+    """
     if value is None or interval is None:
         return significant(value)
-    half = max(interval.high - value, value - interval.low)
-    if half < value / 2:
+    half, middle = (interval.high - interval.low) / 2, (interval.high + interval.low) / 2
+    if half < value / 2 and abs(middle - value) <= OFF_MIDDLE * half:
         return f"{significant(value)} ± {significant(half, 2)}"
     shown = ends(interval)
     return significant(value) if shown == MISSING else f"{significant(value)} ({shown})"

@@ -84,7 +84,6 @@ def on_first_times(rows: Sequence[Summary]) -> dict[str, bool]:
         f"{part}: compilation is part of the time of a call.": (
             work.by_call and timed and any(map(_each_compiles, rows))
         ),
-        "around: of a call, outside its epochs and their validation.": fits and work.by_call,
     }
 
 

@@ -119,10 +119,14 @@ def _table(found: Sequence[FigureBesideRow]) -> Table:
         text_columns=frozenset({"framework", "hardware", "x published", "source"}),
         footnotes=tuple(footnotes),
         remarks=(
-            *(["x published: the time here over the published time of the same backend."] if same else []),
+            *([_RATIO] if same else []),
             *(f"All: {note}." for note in sorted(shared)),
         ),
+        about={_RATIO: ("x published",)},
     )
+
+
+_RATIO = "x published: the time here over the published time of the same backend."
 
 
 def _here(beside: FigureBesideRow) -> str:

@@ -132,6 +132,7 @@ def _table(abouts: Sequence[About], pairs: Sequence[Pair]) -> Table:
         text_columns=frozenset(name for name in (*columns, "verdict") if not any(part in name for part in _NUMBERS)),
         footnotes=tuple(footnotes),
         remarks=_remarks(pairs),
+        about={_LOSSES: tuple(name for name in columns if name.startswith("losses"))},
         optional=tuple(name for part in _OPTIONAL for name in columns if name.startswith(part)),
     )
 
@@ -198,6 +199,9 @@ def _verdict(pair: Pair, footnotes: list[str]) -> str:
     return marked(word, (*pair.refused, *pair.remarks), footnotes)
 
 
+_LOSSES = "losses: the largest difference over all epochs of repeats with the same seed."
+
+
 def _remarks(pairs: Sequence[Pair]) -> tuple[str, ...]:
     timed = [pair for pair in pairs if pair.ratio is not None]
     targets = [pair for pair in pairs if pair.target_ratio is not None]
@@ -209,7 +213,7 @@ def _remarks(pairs: Sequence[Pair]) -> tuple[str, ...]:
             "An accuracy is higher or lower if the difference exceeds the sum of both standard deviations."
         )
     if any(pair.largest_loss_difference for pair in pairs):
-        remarks.append("losses: the largest difference over all epochs of repeats with the same seed.")
+        remarks.append(_LOSSES)
     return tuple(remarks)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from itertools import zip_longest
 
@@ -131,11 +131,10 @@ def _length(lines: str) -> int:
     return max(map(len, lines.split("\n")))
 
 
-def _with_notes(table: Table, body: str, width: int, without: Iterable[str]) -> str:
+def _with_notes(table: Table, body: str, width: int, without: Collection[str]) -> str:
     """The whole table. `without`: columns that it does not show, so nothing explains them."""
     heading = [at_blanks(table.heading, width, "  ")] if table.heading else []
     heading += [at_blanks(table.answer, width)] if table.answer else []
     below = [at_blanks(note, width, "    ") for note in table.numbered]
-    absent = tuple(f"{column.partition(' (')[0]}: " for column in without)
-    remarks = [at_blanks(remark, width) for remark in table.remarks if not remark.startswith(absent)]
+    remarks = [at_blanks(remark, width) for remark in table.without(without)]
     return "\n".join([*heading, body, *below, *remarks])

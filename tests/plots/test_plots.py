@@ -79,7 +79,7 @@ def test_bars_carry_their_intervals_and_leave_their_labels_readable() -> None:
     assert [[tuple(point) for point in segment] for segment in line] == [[(interval.low, 0.0), (interval.high, 0.0)]]
     label = next(text for text in axes.texts if text.get_text().startswith("2.00 s"))
     assert label.get_position()[0] > interval.high
-    assert axes.get_xlabel().endswith("95 % interval")
+    assert axes.get_xlabel() == "seconds per epoch (estimate, 95 % interval)"
 
 
 def test_an_interval_that_goes_on_for_ever_does_not_press_the_bars_down() -> None:
@@ -270,6 +270,8 @@ def test_a_picture_says_where_and_when_it_was_measured_and_is_no_smaller_for_it(
     rows = summarise([trained("keras2/cntk", 1.0), trained("keras3/jax", 2.0)])
     text = caption(["A $5 processor, 2 cores"], rows, ["2026-11-23T17:57:00+00:00"])
     assert text == "A $5 processor, 2 cores; profile quick; cpu; 2026-11-23; kbench"
+    some = caption(["A processor"], rows, ["2026-11-23"], ["mnist_cnn", "imdb_gru"])
+    assert some == "A processor; profile quick; synthetic data in imdb_gru and mnist_cnn; cpu; 2026-11-23; kbench"
     plain, signed = (bars(rows, row_styles(rows, COLORS), one) for one in (OWN, replace(OWN, caption=text)))
     assert text.replace("$", r"\$") not in shown(plain) and text in {said.replace("\\", "") for said in shown(signed)}
     heights = [
@@ -283,8 +285,8 @@ def test_a_picture_says_where_and_when_it_was_measured_and_is_no_smaller_for_it(
 @pytest.mark.parametrize(
     ("told", "axis", "length"),
     [
-        ({"task": "infer"}, "seconds per 1,000 samples, median of the steady passes", 2.0),
-        ({"task": "infer", "unit": CALL}, "seconds per call, median of the steady calls", 1.0),
+        ({"task": "infer"}, "seconds per 1,000 samples (estimate)", 2.0),
+        ({"task": "infer", "unit": CALL}, "seconds per call (estimate)", 1.0),
         ({"task": SCRIPT, "unit": RUN}, "seconds of the run", 1.0),
     ],
     ids=lambda value: str(value)[:30],
@@ -294,6 +296,18 @@ def test_bars_show_what_the_table_shows(told: dict[str, object], axis: str, leng
     (axes,) = draw_bars(rows, row_styles(rows, COLORS)).axes
     assert axes.get_xlabel() == axis
     assert [bar.get_width() for bar in axes.containers[0]] == [length]
+
+
+def test_the_plots_of_an_example_with_synthetic_data_say_so() -> None:
+    cells = [trained("keras2/cntk", 1.0)]
+    rows = summarise(cells)
+    chosen = row_styles(rows, COLORS)
+    for style, title in (
+        (Style(synthetic=frozenset({"mnist_cnn"})), "mnist_cnn (synthetic data)"),
+        (OWN, "mnist_cnn"),
+    ):
+        for picture in (bars(rows, chosen, style), convergence(cells, chosen, style=style)):
+            assert title in shown(picture)
 
 
 def test_memory_over_time_is_a_line_for_each_process_and_a_programs_has_the_look_of_its_backend() -> None:

@@ -24,9 +24,18 @@ def test_an_interval_that_says_nothing_is_not_shown(low: float, high: float, sho
 
 @pytest.mark.parametrize(
     ("low", "high", "shown"),
-    [(0.98, 1.04, "1.00 ± 0.040"), (0.4, 1.1, "1.00 (0.400-1.10)"), (1e-9, 1e9, "1.00"), (None, None, "1.00")],
+    [
+        (0.96, 1.045, "1.00 ± 0.042"),
+        (0.98, 1.04, "1.00 (0.980-1.04)"),
+        (0.4, 1.1, "1.00 (0.400-1.10)"),
+        (0.4, 1.6, "1.00 (0.400-1.60)"),
+        (1e-9, 1e9, "1.00"),
+        (None, None, "1.00"),
+    ],
 )
-def test_a_time_has_its_half_interval_or_both_ends_or_nothing(low: float, high: float, shown: str) -> None:
+def test_a_time_has_half_of_its_interval_where_it_is_in_the_middle_or_both_ends_or_nothing(
+    low: float, high: float, shown: str
+) -> None:
     assert with_half(1.0, None if low is None else Interval(low, high)) == shown
 
 

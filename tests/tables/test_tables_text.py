@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 from fake_runs import notes, replace, summary
 from hypothesis import given
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from kbench.findings import Finding
 from kbench.summary import Summary
+from kbench.tables import columns
 from kbench.tables.answers import headline
 from kbench.tables.content import table
 from kbench.tables.markdown import escape, markdown
@@ -73,6 +76,7 @@ NEAR = replace(
     SURE,
     backend="keras2/mxnet",
     epoch_seconds=1.02,
+    epoch_interval=Interval(0.98, 1.06),
     relative_to_fastest=1.02,
     relative_interval=Interval(0.9987, 1.06),
     verdict=NO_DIFFERENCE,
@@ -81,7 +85,7 @@ FAR = replace(
     SURE,
     backend="keras3/torch",
     epoch_seconds=1.53,
-    epoch_interval=Interval(1.5, 1.6),
+    epoch_interval=Interval(1.46, 1.6),
     relative_to_fastest=1.53,
     relative_interval=Interval(1.003, 1.6),
     verdict=SLOWER,
@@ -156,7 +160,7 @@ def test_accuracies_of_repeats_have_their_spread_and_say_whether_the_seed_varied
     row = replace(FAST, repeats=3, seeds=1, final_val_accuracy=0.9553, final_val_accuracy_sd=0.00123)
     found = table([row])
     assert found.rows[0][found.columns.index("val. accuracy")] == "0.9553 ± 0.0012"
-    assert found.remarks == ("±: the standard deviation over repeats with the same seed.",)
+    assert found.remarks == ("± of an accuracy: the standard deviation over repeats with the same seed.",)
     assert table([replace(row, seeds=3)]).remarks[0].endswith("with different seeds.")
 
 
@@ -168,6 +172,24 @@ def test_time_to_accuracy_is_shown_where_a_row_got_there() -> None:
     assert found.columns[-3:] == ("epochs to 0.98", "s to 0.98", "status")
     assert [row[-3:-1] for row in found.rows] == [("-", "-"), ("2.5", "41.2")]
     assert found.remarks[-1].endswith("until that validation accuracy. keras3/jax reached it in 2 of 3 repeats.")
+
+
+def test_what_explains_a_column_stands_only_where_the_column_does() -> None:
+    reached = replace(FAST, target="val_accuracy >= 0.98", repeats_to_target=1, epochs_to_target=2.0)
+    row = replace(reached, repeats=2, final_val_accuracy_sd=0.01, percent_of_limit=120.0, recurrent_kernel="scan")
+    heads = ("kernel:", "% of limit:", "± of an accuracy:", "to 0.98:")
+
+    def explained(remarks: Iterable[str]) -> set[str]:
+        return {head for head in heads for remark in remarks if remark.startswith(head)}
+
+    assert explained(table([row]).remarks) == {*heads}
+    assert explained(table([replace(row, data="mnist", data_source="synthetic")]).remarks) == {*heads[:2]}
+    asked = columns.shown(["backend", "percent_of_limit"], "")
+    assert explained(table([row], shown=asked).remarks) == {"% of limit:"}
+    assert explained(text([row], width=200).split("\n")) == {*heads}
+    narrow = text([row], width=60)
+    assert "s to" in narrow and "Left out here for width, and in summary.md: kernel, % of" in narrow
+    assert explained(narrow.split("\n")) == {*heads[2:]}
 
 
 def test_columns_that_a_narrow_page_leaves_out_are_named_once_and_in_summary_md() -> None:
