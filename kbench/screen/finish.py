@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from kbench import store
 from kbench.analysis.rows import open_rows
+from kbench.analysis.times.settling import Gain
 from kbench.causes.explained import Explained
 from kbench.errors import Interrupted, Refused, Stopped, UserError
 from kbench.planning import request as requests
@@ -32,7 +33,7 @@ def measure_and_finish(measure: Callable[[OnEvent], RunResults], screen: Screen,
             return interrupts.INTERRUPTED_STATUS
         except Stopped as stopped:
             raise how_to_go_on(stopped) from stopped
-        return finish(results, wanted, screen.nothing)
+        return finish(results, wanted, screen.nothing, screen.gain)
 
 
 def how_to_go_on(stopped: Stopped) -> UserError:
@@ -41,8 +42,11 @@ def how_to_go_on(stopped: Stopped) -> UserError:
     return UserError(f"{str(stopped).rstrip('.')}; once that is fixed, continue with `{command}`.")
 
 
-def finish(results: RunResults, wanted: Output, instead: str = "") -> int:
-    """Print and write the tables, and how to continue, or a sentence `instead`; returns the exit status."""
+def finish(results: RunResults, wanted: Output, instead: str = "", gain: Gain | None = None) -> int:
+    """Print and write the tables, and how to continue, or a sentence `instead`; returns the exit status.
+
+    `gain`: what the last processes of open rows brought.
+    """
     precision, analysis = results.request.get("precision"), Explained(results)
     try:
         output.print_rows(analysis, wanted)  # first: to draw takes seconds
@@ -53,7 +57,7 @@ def finish(results: RunResults, wanted: Output, instead: str = "") -> int:
     if instead:
         terminal.print_sentence(instead, wanted.beside)
     elif precision:  # else nothing is repeated, and what could not be compared says so and why
-        terminal.print_open(results, open_rows(analysis.rows, precision), precision, wanted.beside)
+        terminal.print_open(results, open_rows(analysis.rows, precision), precision, wanted.beside, gain)
     terminal.print_how_to_resume(results, wanted.beside)
     return status(results)
 

@@ -7,6 +7,7 @@ from typing import TextIO
 
 from kbench import store
 from kbench.analysis.rows import Analysis
+from kbench.analysis.times.settling import Gain
 from kbench.screen import terminal
 from kbench.screen.progress import Live, Progress
 from kbench.screen.terminal import QUIET, print_note
@@ -28,6 +29,7 @@ class Screen:
         `outputs`: print the stdout of each cell.
         """
         self.nothing = ""  # why nothing was measured
+        self.gain: Gain | None = None  # what further processes brought
         self._quiet, self._detail = detail == QUIET, detail
         self._plan, self._extent, self._outputs = plan, extent, outputs
         self._run: Path | None = None
@@ -49,6 +51,8 @@ class Screen:
                 self._resumed(event)
             case events.NothingMeasured(reason):
                 self.nothing = reason
+            case events.Repeated(gain):
+                self.gain = gain
             case events.Repeating(example, backends) if not self._quiet:
                 print_note(f"Measuring {example} again on {', '.join(backends)}: not yet clear which is faster.")
             case events.Explaining(text) if not self._quiet:

@@ -17,6 +17,7 @@ from tqdm import tqdm
 from kbench import axes, store
 from kbench.analysis.rows import command_to_repeat, open_rows
 from kbench.analysis.times import settling
+from kbench.analysis.times.settling import Gain
 from kbench.axes import Axis, Point
 from kbench.cli import arguments
 from kbench.parity.values import Agreement
@@ -192,8 +193,11 @@ def print_open(
     found: Mapping[Point, Sequence[Summary]],
     precision: float | None = None,
     file: TextIO | None = None,
+    gain: Gain | None = None,
 ) -> None:
-    """Print what is open, what settling it would take, and how; nothing if all is settled."""
+    """Print what is open, what settling it would take, and how; nothing if all is settled. `gain`: what the last
+    processes of open rows brought.
+    """
     if not found:
         return
     varying, others = axes.varying(found), sum(len(rows) - 1 for rows in found.values())
@@ -202,13 +206,28 @@ def print_open(
         for ranking, rows in found.items()
     )
     named = f"{others} comparisons" if others > _NAMED else named
-    needed = settling.seconds(run, found, PRECISION if precision is None else precision)
-    if math.isinf(needed):
-        print_sentence(f"Open: {named}. More processes would not settle it: times vary too much here.", file)
-        return
-    command = resume_command(run.folder, "--budget", f"{max(1, math.ceil(needed / 60))}m")
-    rest = f"About {10 * math.ceil(max(needed, 10.0) / 10):,} s more would settle it"
-    print_sentence(f"Open: {named}. {rest}: `{command}`", file)
+    shares = gain.shares if gain and not gain.lost else {}
+    needed = settling.seconds(run, found, PRECISION if precision is None else precision, shares)
+    minutes = 10 if math.isinf(needed) else max(1, math.ceil(needed / 60))
+    command = resume_command(run.folder, "--budget", f"{minutes}m")
+    if gain and gain.lost:
+        rest = f"{_lost(gain)}; end them, then `{command}`."
+    elif math.isinf(needed):
+        nothing = gain and not any(gain.shares.values())
+        why = f"the last {gain.processes} narrowed nothing" if gain and nothing else "times vary too much here"
+        rest = f"More processes would not settle it: {why}."
+    else:
+        rest = f"About {10 * math.ceil(max(needed, 10.0) / 10):,} s more would settle it: `{command}`"
+    print_sentence(f"Open: {named}. {rest}", file)
+
+
+def _lost(gain: Gain) -> str:
+    """What processes brought that lost their turns."""
+    brought, share = ("nothing", "all") if gain.disturbed == gain.turns else ("little", f"{gain.disturbed} of")
+    return (
+        f"The last {gain.processes} processes brought {brought}: other programs used the processor in {share} their "
+        f"{gain.turns} turns"
+    )
 
 
 def _named(ranking: Point, varying: Sequence[Axis]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kbench.analysis.rows import Analysis
+from kbench.analysis.times.settling import Gain
 from kbench.cells.runner import EpochProgress
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
@@ -151,6 +152,13 @@ class Repeating:
 
 
 @dataclass(frozen=True)
+class Repeated:
+    """Open rows have had further processes."""
+
+    gain: Gain
+
+
+@dataclass(frozen=True)
 class Explaining:
     """A change is measured that may explain why rows differ."""
 
@@ -175,6 +183,7 @@ Event = (
     | ExampleEnded
     | CellsEnded
     | Repeating
+    | Repeated
     | Explaining
 )
 OnEvent = Callable[[Event], None]

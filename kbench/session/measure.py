@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kbench import axes, paths, store
 from kbench.analysis.growing import GrowingRun
-from kbench.analysis.times import spreads
+from kbench.analysis.times import settling, spreads
 from kbench.cells import compiling, launcher, orphans, runner, workdir, workers
 from kbench.cells.place import Place
 from kbench.cells.runner import Listener
@@ -186,7 +186,13 @@ def _measure_cells(plan: Plan, to_run: Plan, run_paths: RunPaths, run: GrowingRu
             if more := short_ones(group):
                 run_cells(replace(plan, tasks=tuple(more)), caching, on_event, until)
         clock = racing.Clock(spent, lambda: time.monotonic() - began, compiled)
-        return racing.repeat_until_decided(plan, run, add, clock, {task.id for task in to_run.tasks})
+        before, planned = run.now(), {task.id for task in plan.tasks}
+        plan = racing.repeat_until_decided(plan, run, add, clock, {task.id for task in to_run.tasks})
+        if added := {task.id for task in plan.tasks} - planned:
+            after = run.now()
+            cells = [one for one in (*after.run.measured, *after.run.short) if one.cell.id in added]
+            on_event(events.Repeated(settling.gain(before.rows, after.rows, cells)))
+        return plan
 
 
 @contextlib.contextmanager

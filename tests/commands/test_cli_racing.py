@@ -200,6 +200,24 @@ def test_where_other_programs_disturb_most_turns_nothing_is_measured_again(race:
     assert short(race)["y"] > 2
 
 
+def test_a_budget_whose_turns_other_programs_all_disturb_says_so_and_promises_nothing(race: Bench) -> None:
+    assert measure(race, "--budget", "0.01s").status == 0
+    join = TurnScheduler.join
+
+    def disturbed(scheduler: TurnScheduler, **asked: Any) -> ProcessTurn:
+        turn = join(scheduler, **asked)
+        turn.disturbed += range(20)
+        return turn
+
+    race.patch.setattr(TurnScheduler, "join", disturbed)
+    said = race("resume", "mine", "--budget", "10m")
+    assert short(race)["x"] == short(race)["y"] == 4, "it was tried"
+    printed = " ".join(said.out.split())
+    assert "The last 4 processes brought nothing: other programs used the processor in all their" in printed
+    assert "turns; end them, then `kbench resume results/mine --budget" in printed
+    assert "would settle it" not in printed
+
+
 @pytest.mark.parametrize("place", ["r2t2", "r3t1"])
 def test_an_interrupted_process_is_measured_when_the_run_is_resumed(race: Bench, place: str) -> None:
     real = launcher.launch
