@@ -7,7 +7,7 @@ an hour on two idle cores); with --run it reads the times of such a run. Both wr
 table, and without either that table is read. Then it takes 1, 2 and 3 of a row's processes, has kbench make the 95 %
 intervals of all ratios between two backends, and looks whether they cover the ratio that the other processes show,
 whose own error is allowed for. Beside the width of the intervals stands the width that somebody would give who knows
-how much these processes differ.
+how much these processes differ. So it does for the geometric means over the examples.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import argparse
 import csv
 import math
 import sys
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean, stdev
@@ -27,8 +28,8 @@ sys.path.insert(0, str(CHECKOUT))
 
 import kbench
 from kbench import store
-from kbench.analysis.times import intervals, processes, row_times, spreads
-from kbench.analysis.times.processes import Place, Process
+from kbench.analysis.times import intervals, levels, processes, row_times, spreads
+from kbench.analysis.times.processes import Place, Process, RowTime
 from kbench.axes import RowKey
 from kbench.planning.request import BUDGET, Request
 from kbench.values import OK, Measured
@@ -92,38 +93,60 @@ def read(path: Path) -> Times:
     return found
 
 
-def coverage(
-    times: Times, example: str, count: int, subsets: int, random: np.random.Generator
-) -> tuple[list[bool], list[float]]:
-    """Of intervals from so many processes: whether they cover what the others show, and their widths over those of
-    somebody who knows the spread.
-    """
+def subset(
+    times: Times, example: str, count: int, random: np.random.Generator
+) -> tuple[dict[Row, RowTime], dict[Row, list[float]]]:
+    """The rows of an example from so many processes, and the logarithms of the times of the others."""
     rows = {row: its for row, its in times.items() if row[0] == example}
     places = sorted(set.intersection(*(set(its) for its in rows.values())))
     # Of one repeat: what the machine does to it is common to all.
     places = [place for place in places if place[0] == places[-1][0]]
+    chosen = {places[number] for number in random.choice(len(places), count, replace=False)}
+    few = {row: {place: its[place] for place in chosen} for row, its in rows.items()}
+    others = {
+        row: [math.log(its[place].seconds) for place in places if place not in chosen] for row, its in rows.items()
+    }
     priors = {row: spreads.prior(spreads.shipped(), row[1], row[2]) for row in rows}
+    return processes.row_times(few, priors), others
+
+
+def coverage(
+    times: Times, examples: Sequence[str], count: int, subsets: int, random: np.random.Generator
+) -> tuple[list[bool], list[float]]:
+    """Of intervals from so many processes, of the ratios in an example or the geometric means over several: whether
+    they cover what the others show, and their widths over those of somebody who knows the spread.
+    """
     covered, widths = [], []
     for _ in range(subsets):
-        chosen = {places[number] for number in random.choice(len(places), count, replace=False)}
-        few = {row: {place: its[place] for place in chosen} for row, its in rows.items()}
-        others = {
-            row: [math.log(its[place].seconds) for place in places if place not in chosen]
-            for row, its in rows.items()
-        }
-        found = processes.row_times(few, priors)
-        for one, other in combinations(rows, 2):
-            interval = processes.of_ratio(found[one], found[other], 1 - intervals.CONFIDENCE)
-            assert interval is not None
-            shown = fmean(others[one]) - fmean(others[other])
-            spread = math.hypot(stdev(others[one]), stdev(others[other]))
+        drawn = [subset(times, example, count, random) for example in examples]
+        for one, other in combinations(dict.fromkeys(row[1] for row in times), 2):
+            pairs = [
+                [(found[row], its[row]) for name in (one, other) for row in found if row[1] == name]
+                for found, its in drawn
+            ]
+            low, high = ends(pairs)
+            middle = fmean(math.log(its[0][0].seconds / its[1][0].seconds) for its in pairs)
+            shown = fmean(fmean(its[0][1]) - fmean(its[1][1]) for its in pairs)
+            spread = math.hypot(*(stdev(its) for pair in pairs for _, its in pair)) / len(pairs)
             own = intervals.normal((1 + intervals.CONFIDENCE) / 2) * spread
-            reach = own / math.sqrt(len(others[one]))
-            middle = math.log(found[one].seconds / found[other].seconds)
-            below, above = middle - math.log(interval.low), math.log(interval.high) - middle
+            reach = own / math.sqrt(len(pairs[0][0][1]))
+            below, above = middle - low, high - middle
             covered.append(-math.hypot(below, reach) <= shown - middle <= math.hypot(above, reach))
             widths.append((below + above) / 2 / (own / math.sqrt(count)))
     return covered, widths
+
+
+def ends(pairs: Sequence[Sequence[tuple[RowTime, object]]]) -> tuple[float, float]:
+    """The ends of the 95 % interval of a ratio, or of the geometric mean of several, as logarithms."""
+    alpha = 1 - intervals.CONFIDENCE
+    if len(pairs) == 1:
+        interval = processes.of_ratio(pairs[0][0][0], pairs[0][1][0], alpha)
+        assert interval is not None
+        return math.log(interval.low), math.log(interval.high)
+    levels_of = [(time, sign) for pair in pairs for (time, _), sign in zip(pair, (1, -1), strict=True)]
+    middle = sum(sign * (time.level.median + time.shift) for time, sign in levels_of) / len(pairs)
+    low, high = levels.of_sum([(time.quantiles, sign / len(pairs)) for time, sign in levels_of], alpha)
+    return middle + low, middle + high
 
 
 def main() -> None:
@@ -141,15 +164,17 @@ def main() -> None:
     random = np.random.default_rng(20261127)
     print(f"{'example':16}{'processes':>10}{'covered':>10}{'width / that of who knows the spread':>40}")
     every: dict[int, tuple[list[bool], list[float]]] = {}
-    for example in dict.fromkeys(row[0] for row in times):
+    names = list(dict.fromkeys(row[0] for row in times))
+    for title, examples in [*((name, [name]) for name in names), ("all together", names)]:
         for count in (1, 2, 3):
-            covered, widths = coverage(times, example, count, asked.subsets, random)
-            print(f"{example:16}{count:10}{np.mean(covered):10.1%}{np.median(widths):40.2f}", flush=True)
-            sums = every.setdefault(count, ([], []))
-            sums[0].extend(covered)
-            sums[1].extend(widths)
+            covered, widths = coverage(times, examples, count, asked.subsets, random)
+            print(f"{title:16}{count:10}{np.mean(covered):10.1%}{np.median(widths):40.2f}", flush=True)
+            if len(examples) == 1:
+                sums = every.setdefault(count, ([], []))
+                sums[0].extend(covered)
+                sums[1].extend(widths)
     for count, (covered, widths) in every.items():
-        print(f"{'all':16}{count:10}{np.mean(covered):10.1%}{np.median(widths):40.2f}")
+        print(f"{'each':16}{count:10}{np.mean(covered):10.1%}{np.median(widths):40.2f}")
 
 
 if __name__ == "__main__":

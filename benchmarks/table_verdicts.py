@@ -1,6 +1,6 @@
 """How often a table's verdicts are wrong, by simulation, and how often they find what differs.
 
-    python benchmarks/table_verdicts.py [--tables N] [--only WORDS] [--seed N]
+    python benchmarks/table_verdicts.py [--tables N] [--only WORDS] [--seed N] [--overall EXAMPLES]
 
 Times are drawn and then compared by kbench's own code. Printed is, for each kind of machine, number of rows and of
 processes (and for racing, as `run` does it by itself): in how many tables of equal backends a row is said to be
@@ -8,6 +8,9 @@ slower than the fastest, of which the promise is at most 5 % where processes dif
 --power, also how often the last row is said to be slower that is 1.1, 1.2 and 1.5 times as slow as the others. Of a
 row's processes the first is whole, and the others are short. Nothing of how times are drawn is told to the code that
 compares them. All of it takes an hour; --only measured and --tables 50 a minute.
+
+With --overall it draws runs of several examples, and prints how many of the intervals over all examples cover the
+true ratio, each by itself at 95 %, and in how many runs all do that hold together at 95 %.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from kbench import axes
 from kbench.analysis import summaries
 from kbench.analysis.rows import open_rows
 from kbench.analysis.times import intervals, row_times, spreads
+from kbench.analysis.times.overall import overall
 from kbench.analysis.times.ratios import Timed, ranked
 from kbench.axes import RowKey
 from kbench.epochs import Epoch, Turn
@@ -232,6 +236,32 @@ def power(random: Random, machine: Machine, rows: int, times: int, tables: int) 
     ]
 
 
+def covered(random: Random, machine: Machine, rows: int, times: int, examples: int, runs: int) -> tuple[float, float]:
+    """The share of intervals over all examples that hold the true ratio, each by itself at 95 %; and that of runs in
+    which all do, at 95 % together.
+    """
+    alone, together = [], []
+    for _ in range(runs):
+        truth = random.normal(0, 0.3, (examples, rows))
+        found = [
+            replace(row, example=f"example {number}", point=row.key.changed(axes.EXAMPLE, f"example {number}"))
+            for number, levels in enumerate(np.exp(truth).tolist())
+            for row in table(random, machine, levels, times)[0]
+        ]
+        single = 1 - (1 - intervals.CONFIDENCE) * math.comb(rows, 2)
+        alone += _held(found, truth, single)
+        together.append(all(_held(found, truth, intervals.CONFIDENCE)))
+    return float(np.mean(alone)), float(np.mean(together))
+
+
+def _held(found: Sequence[Summary], truth: Numbers, confidence: float) -> list[bool]:
+    """Which intervals over all examples hold the ratio of these levels."""
+    (answer,) = overall(found, confidence)
+    means = {f"keras9/{NAMES[row]}": float(mean) for row, mean in enumerate(truth.mean(axis=0))}
+    first = means[answer.fastest]
+    return [ends.low <= math.exp(means[name] - first) <= ends.high for name, _, ends in answer.others]
+
+
 def main() -> None:
     """Simulate and print a line for each machine, number of rows and of processes."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -240,12 +270,20 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="*", default=ROWS)
     parser.add_argument("--processes", type=int, nargs="*", default=(*PROCESSES, RACING), help="0: racing")
     parser.add_argument("--power", action="store_true", help="also how often differences are found")
+    parser.add_argument("--overall", type=int, default=0, metavar="EXAMPLES", help="of runs of so many examples")
     parser.add_argument("--seed", type=int, default=20261125)
     asked = parser.parse_args()
     for name, machine in MACHINES.items():
         for rows in asked.rows if asked.only in name else ():
             for times in asked.processes:
                 random = np.random.default_rng(asked.seed)
+                if asked.overall:
+                    alone, together = covered(random, machine, rows, times, asked.overall, asked.tables)
+                    print(
+                        f"{name:28} {rows} rows  {times} processes  covered {alone:6.1%}, all {together:6.1%}",
+                        flush=True,
+                    )
+                    continue
                 false, count = false_tables(random, machine, rows, times, asked.tables)
                 found = power(random, machine, rows, times, asked.tables) if asked.power else []
                 words = f"{times} processes" if times else f"racing, {count:.1f} processes"

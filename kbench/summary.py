@@ -31,6 +31,8 @@ class Ratio:
     verdict: str = ""  # FASTEST and BASELINE for the reference itself
     processes: int | None = None  # the repeats that both rows have in common
     within: Interval | None = None  # if that is one: what other processes would show is not in it
+    # Of the logarithm of the row's own time, not of the ratio, see kbench/analysis/times/levels.py; empty if unknown.
+    quantiles: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

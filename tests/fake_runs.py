@@ -8,10 +8,12 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 from kbench import axes, sentences, store
 from kbench.analysis.rows import Analysis
+from kbench.analysis.times import levels
 from kbench.analysis.times.ratios import verdict
 from kbench.epochs import Epoch
 from kbench.findings import Finding
@@ -145,9 +147,12 @@ def replace(row: Any, **changes: Any) -> Any:
         if ratio is not None:
             word = row.verdict if row.verdict and bool(row.baseline) == (kind == TO_BASELINE) else verdict(ends)
             word = FASTEST if kind == TO_FASTEST and ratio == 1 else word
-            found[kind] = Ratio(
-                kind, "keras3/other", ratio, ends, word, changes.get(processes, was and was.processes)
-            )
+            count, error = changes.get(processes, was and was.processes), 1e-9
+            if ends and ends.low > 0:  # the other row's time is known for sure
+                error += math.log(ends.high / ends.low) / 2 / NormalDist().inv_cdf(0.975)
+            time = NormalDist(math.log(ratio), error) if ratio > 0 and (ends or ratio == 1) else None
+            own = tuple(map(time.inv_cdf, levels.PARTS.tolist())) if time else ()
+            found[kind] = Ratio(kind, "keras3/other", ratio, ends, word, count, quantiles=own)
     return dataclasses.replace(row, ratios=found)
 
 

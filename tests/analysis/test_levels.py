@@ -108,6 +108,35 @@ def test_a_difference_has_the_interval_of_two_uncertain_levels() -> None:
     assert levels.of_difference(one, one, ALPHA / 10)[1] > high, "surer"
 
 
+def test_a_sum_of_one_level_or_of_a_difference_has_its_interval() -> None:
+    one, other = of([0.5, 0.55, 0.52]), of([0.0, -0.1])
+    low, high = levels.of_sum([(one.quantiles, 1.0)], ALPHA)
+    ends = (one.quantile(part) - one.median for part in (ALPHA / 2, 1 - ALPHA / 2))
+    assert (low, high) == pytest.approx(tuple(ends), rel=0.01)
+    middle = one.median - other.median
+    for alpha in (ALPHA, ALPHA / 36):
+        low, high = levels.of_sum([(one.quantiles, 1.0), (other.quantiles, -1.0)], alpha)
+        assert (middle + low, middle + high) == pytest.approx(levels.of_difference(one, other, alpha), rel=0.02)
+    assert levels.of_sum([(other.quantiles, 1.0), (one.quantiles, -1.0)], alpha) == pytest.approx((-high, -low))
+
+
+def test_the_mean_of_many_levels_is_nearly_normal_and_that_of_two_is_not() -> None:
+    one = of([0.0], known())
+    deviation = SPREADS[PLACE] * math.sqrt(2)  # Student's t of four degrees of freedom has a variance of two
+    for count, least, most in ((50, 1.0, 1.1), (2, 1.4, 1.7)):
+        low, high = levels.of_sum([(one.quantiles, 1 / count)] * count, ALPHA / 36)
+        normal = 3.197 * deviation / math.sqrt(count)
+        assert high == pytest.approx(-low, rel=1e-6) and least < high / normal < most
+
+
+def test_where_the_spread_is_known_19_of_20_intervals_hold_the_mean_of_ratios() -> None:
+    one = of([0.0], known()).quantiles
+    low, high = levels.of_sum([(one, sign / 3) for sign in (1, -1) * 3], ALPHA)
+    off = SPREADS[PLACE] * np.random.default_rng(7).standard_t(FREEDOM, (4000, 6))
+    shown = off @ np.tile([1 / 3, -1 / 3], 3)
+    assert 0.93 <= np.mean((shown + low <= 0.0) & (shown + high >= 0.0)) <= 0.97
+
+
 @pytest.mark.parametrize("apart", [20.0, 700.0])
 def test_a_difference_of_any_size_lies_in_its_interval(apart: float) -> None:
     low, high = levels.of_difference(of([apart]), of([0.0]), ALPHA)

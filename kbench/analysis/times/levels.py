@@ -25,6 +25,10 @@ SPREADS: Numbers = np.geomspace(0.003, 0.5, 20)
 _POINTS = 601  # at which a level's distribution is computed, close together around the median process
 _FINEST, _FARTHEST = 0.0005, 8.0  # their distances from there, as logarithms
 _STEPS = 60  # of a bisection
+# A level in few numbers: what it does not exceed with these probabilities, which are close together at either end.
+PARTS: Numbers = 1 / (1 + np.exp(-np.linspace(-14, 14, 85)))
+_BINS = 3**8  # of the distribution of a sum: odd, so that one is in the middle
+Quantiles = tuple[float, ...]  # of a level, at PARTS
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +46,11 @@ class Level:
     @property
     def median(self) -> float:
         return self.quantile(0.5)
+
+    @property
+    def quantiles(self) -> Quantiles:
+        """Its quantiles at PARTS."""
+        return tuple(np.interp(PARTS, self.cumulative, self.logs).tolist())
 
 
 def likelihood(logs: Sequence[float], errors: Sequence[float]) -> tuple[Numbers, Numbers]:
@@ -84,6 +93,24 @@ def of_difference(one: Level, other: Level, alpha: float) -> tuple[float, float]
         return middle
 
     return end(alpha / 2), end(1 - alpha / 2)
+
+
+def of_sum(parts: Sequence[tuple[Quantiles, float]], alpha: float) -> tuple[float, float]:
+    """The ends of a sum of levels, each times a factor, that are wrong, on either side, with a chance of alpha / 2.
+
+    They are relative to the sum of the medians. Densities are convolved, so the tails of few processes stay heavy.
+    """
+    offsets = [factor * (np.asarray(its) - its[len(its) // 2]) for its, factor in parts]
+    reach = 2 * math.hypot(*(float(np.abs(one).max()) for one in offsets))
+    edges = reach * np.linspace(-1, 1, _BINS + 1)
+    transformed = np.ones(_BINS // 2 + 1, dtype=complex)
+    for one in offsets:
+        cumulative = np.interp(edges, one if one[0] < one[-1] else one[::-1], PARTS, 0.0, 1.0)
+        transformed *= np.fft.rfft(np.fft.ifftshift(np.diff(cumulative)))
+    density = np.fft.fftshift(np.fft.irfft(transformed, _BINS))
+    middles = (edges[1:] + edges[:-1]) / 2
+    low, high = np.interp([alpha / 2, 1 - alpha / 2], np.cumsum(density) - density / 2, middles)
+    return float(low), float(high)
 
 
 def half_width(spreads: Numbers, alpha: float) -> float:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from kbench.analysis.times import intervals, ratios
+from kbench.analysis.times import intervals, levels, ratios
+from kbench.analysis.times.levels import Quantiles
 from kbench.axes import Point
-from kbench.summary import Summary
+from kbench.summary import TO_FASTEST, Summary
 from kbench.values import PRECISION, Interval
 
 FEWEST = 2  # examples: of one, its own comparison is the answer
@@ -38,13 +39,13 @@ class Overall:
 def overall(summaries: Sequence[Summary], confidence: float = intervals.CONFIDENCE) -> list[Overall]:
     """For each device, and each task if an example has both, with enough examples that have a fastest row.
 
-    It is of these examples, not of others: an interval has the errors of their ratios, each taken as normal in the
-    logarithm. Two ratios to a third share its error, so it is rather too wide. Those of all pairs hold together at
-    `confidence`, by Bonferroni's inequality, since the fastest is chosen by the same data. A backend that is not
-    compared in some example has its place by the others. Of a backend's rows that are ranked together, such as one
-    per image_data_format, the fastest counts; of rankings, such as one per batch size, the geometric mean.
+    It is of these examples, not of others: an interval is that of a mean of differences of rows' levels, each with
+    the distribution that its own intervals have, and independent of the others. The intervals of all pairs hold
+    together at `confidence`, by Bonferroni's inequality, since the fastest is chosen by the same data. A backend that
+    is not compared in some example has its place by the others. Of a backend's rows that are ranked together, such as
+    one per image_data_format, the fastest counts; of rankings, such as one per batch size, the geometric mean.
     """
-    found = (_of_group(*group, examples, confidence) for group, examples in _times(summaries).items())
+    found = (_of_group(*group, its, confidence) for group, its in _by_ranking(summaries).items())
     return [one for one in found if one]
 
 
@@ -106,54 +107,63 @@ def ranked(summaries: Sequence[Summary]) -> list[str]:
 
 @dataclass(frozen=True)
 class _Level:
-    """How long a backend takes in an example: times the fastest, and the standard error of its logarithm."""
+    """How long a backend takes in an example: times the fastest, and the quantiles of its time in each ranking."""
 
     ratio: float
-    error: float
+    times: tuple[Quantiles, ...]
 
 
-_NONE = _Level(math.inf, 0.0)
+_NONE = _Level(math.inf, ())
+_FARTHEST = 700.0  # of a logarithm of which nothing is known
 _Examples = dict[str, dict[str, _Level]]  # example -> backend -> its level
+_Rankings = dict[str, dict[str, dict[Point, _Level]]]  # example -> backend -> its level in each ranking
 
 
 def _times(summaries: Sequence[Summary]) -> dict[tuple[str, str], _Examples]:
     """(Device, task) in order -> the levels in each example."""
+    return {group: _in_common(its) for group, its in _by_ranking(summaries).items()}
+
+
+def _by_ranking(summaries: Sequence[Summary]) -> dict[tuple[str, str], _Rankings]:
     unknown = ratios.without_fastest(summaries)
     both = len({(row.example, row.task) for row in summaries}) > len({row.example for row in summaries})
-    times: dict[tuple[str, str], dict[str, dict[str, dict[Point, _Level]]]] = {}
+    times: dict[tuple[str, str], _Rankings] = {}
     for row in summaries:
         if 0 < (row.relative_to_fastest or 0.0) < math.inf and row.ranking not in unknown and not row.work.of_program:
             group = times.setdefault((row.device, row.task if both else ""), {})
             found = group.setdefault(row.example, {}).setdefault(row.backend, {})
-            level = _level(row)
+            ratio = row.ratios[TO_FASTEST]
+            level = _Level(ratio.value, (ratio.quantiles,))
             found[row.ranking] = min(level, found.get(row.ranking, level), key=lambda one: one.ratio)
     order = sorted(times, key=lambda group: (group[0], group[1] == "infer"))
-    return {group: {name: _of_example(one) for name, one in times[group].items()} for group in order}
+    return {group: times[group] for group in order}
 
 
-def _level(row: Summary) -> _Level:
-    ratio, ends = row.relative_to_fastest or 1.0, row.relative_interval
-    if ratio == 1.0:
-        return _Level(1.0, 0.0)
-    known = ends is not None and ends.low > 0 and ends.high < math.inf
-    error = math.log(ends.high / ends.low) / 2 / intervals.normal(0.975) if ends and known else math.inf
-    return _Level(ratio, error)
+def _in_common(examples: _Rankings) -> _Examples:
+    """The levels over all rankings of each example."""
+    return {
+        example: _of_example(its, list(dict.fromkeys(ranking for found in its.values() for ranking in found)))
+        for example, its in examples.items()
+    }
 
 
-def _of_example(backends: Mapping[str, Mapping[Point, _Level]]) -> dict[str, _Level]:
-    """The level of each backend over all rankings, relative to the fastest; infinite if it lacks one."""
-    rankings = {ranking for found in backends.values() for ranking in found}
-    means = {name: _mean(found.values()) if len(found) == len(rankings) else None for name, found in backends.items()}
+def _of_example(backends: Mapping[str, Mapping[Point, _Level]], rankings: Sequence[Point]) -> dict[str, _Level]:
+    """The level of each backend over these rankings, relative to the fastest; infinite if it lacks one."""
+    means = {
+        name: _mean([found[one] for one in rankings]) if all(one in found for one in rankings) else None
+        for name, found in backends.items()
+    }
     best = min((one.ratio for one in means.values() if one), default=1.0)
-    return {name: _Level(one.ratio / best, one.error) if one else _NONE for name, one in means.items()}
+    return {name: _Level(one.ratio / best, one.times) if one else _NONE for name, one in means.items()}
 
 
-def _mean(levels: Collection[_Level]) -> _Level:
-    error = math.sqrt(sum(one.error**2 for one in levels)) / len(levels)
-    return _Level(math.prod(one.ratio for one in levels) ** (1 / len(levels)), error)
+def _mean(several: Sequence[_Level]) -> _Level:
+    times = tuple(time for one in several for time in one.times)
+    return _Level(math.prod(one.ratio for one in several) ** (1 / len(several)), times)
 
 
-def _of_group(device: str, task: str, examples: _Examples, confidence: float) -> Overall | None:
+def _of_group(device: str, task: str, rankings: _Rankings, confidence: float) -> Overall | None:
+    examples = _in_common(rankings)
     names = list(dict.fromkeys(name for example in examples.values() for name in example))
     common = {name: [one for one in examples if _is_compared(examples[one].get(name, _NONE))] for name in names}
     compared = [one for one in examples if sum(one in found for found in common.values()) > 1]
@@ -163,20 +173,21 @@ def _of_group(device: str, task: str, examples: _Examples, confidence: float) ->
     if len(compared) < FEWEST or not everywhere:
         return None
     first = min(everywhere, key=lambda name: fmean(math.log(examples[one][name].ratio) for one in compared))
-    reach = intervals.normal(1 - (1 - confidence) / len(names) / (len(names) - 1))
+    alpha = (1 - confidence) / math.comb(len(names), 2)
     others, partly = list[Other](), list[Other]()
     faster, maybe_faster = dict[str, tuple[str, ...]](), dict[str, tuple[str, ...]]()
     for name in (one for one in names if one != first):
         shared = [one for one in compared if one in common[name]]
+        pairs = {one: (examples[one][name], examples[one][first]) for one in shared}
         if name in everywhere or len(shared) >= FEWEST:
-            mean = _mean_ratio([(examples[one][name], examples[one][first]) for one in shared], reach)
+            mean = _mean_ratio([*pairs.values()], alpha)
             (others if name in everywhere else partly).append((name, *mean))
-        apart = {one: _apart(examples[one][name], examples[one][first]) for one in shared}
-        faster[name] = tuple(one for one, (log, error) in apart.items() if log + reach * error < 0)
+        less = {one: _mean_ratio([its], alpha) for one, its in pairs.items() if its[0].ratio < its[1].ratio}
+        faster[name] = tuple(one for one, (_, ends) in less.items() if ends.high < 1)
         maybe_faster[name] = tuple(
             one
-            for one, (log, _) in apart.items()
-            if one not in faster[name] and examples[one][name].ratio == 1 and log < -math.log1p(PRECISION)
+            for one, (ratio, ends) in less.items()
+            if ends.high >= 1 and examples[one][name].ratio == 1 and ratio * (1 + PRECISION) < 1
         )
     missing = {name: tuple(one for one in examples if one not in common[name]) for name in names}
     return Overall(
@@ -193,16 +204,19 @@ def _of_group(device: str, task: str, examples: _Examples, confidence: float) ->
 
 
 def _is_compared(level: _Level) -> bool:
-    return level != _NONE and level.error < math.inf
+    return level != _NONE and all(level.times)
 
 
-def _apart(level: _Level, first: _Level) -> tuple[float, float]:
-    """The logarithm of a backend's ratio to the fastest in an example, and its error."""
-    return math.log(level.ratio) - math.log(first.ratio), math.hypot(level.error, first.error)
-
-
-def _mean_ratio(pairs: Sequence[tuple[_Level, _Level]], reach: float) -> tuple[float, Interval]:
-    """The geometric mean over some examples, and its interval."""
-    logs, errors = zip(*(_apart(*pair) for pair in pairs), strict=True)
-    middle, half = fmean(logs), min(reach * math.hypot(*errors) / len(errors), 700.0)
-    return math.exp(middle), Interval(math.exp(middle - half), math.exp(middle + half))
+def _mean_ratio(pairs: Sequence[tuple[_Level, _Level]], alpha: float) -> tuple[float, Interval]:
+    """The geometric mean of the ratios of these levels, and its interval."""
+    middle = fmean(math.log(one.ratio / other.ratio) for one, other in pairs)
+    parts = [
+        (time, sign / len(level.times) / len(pairs))
+        for one, other in pairs
+        for level, sign in ((one, 1.0), (other, -1.0))
+        for time in level.times
+    ]
+    if not all(time for time, _ in parts):
+        return math.exp(middle), Interval(math.exp(-_FARTHEST), math.exp(_FARTHEST))
+    ends = (middle + end for end in levels.of_sum(parts, alpha))
+    return math.exp(middle), Interval(*(math.exp(max(-_FARTHEST, min(end, _FARTHEST))) for end in ends))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import fmean, median
 from typing import TypeVar
 
 import numpy as np
 
 from kbench.analysis.times import intervals, levels, spreads, step_times
-from kbench.analysis.times.levels import Level, Numbers
+from kbench.analysis.times.levels import Level, Numbers, Quantiles
 from kbench.values import Interval, Measured
 
 Row = TypeVar("Row", bound=Hashable)
@@ -62,6 +63,11 @@ class RowTime:
             return None
         ends = (self.level.quantile(part) + self.shift for part in intervals.two_sided(1 - intervals.CONFIDENCE))
         return levels.interval(*ends)
+
+    @cached_property
+    def quantiles(self) -> Quantiles:
+        """Those of the level; empty for one process, if nothing shows how its time varies."""
+        return () if _unknown(self) else self.level.quantiles
 
     def prediction_half_width(self) -> float:
         """How far one of its processes lies off, in 95 % of cases: the logarithm of a factor."""

@@ -172,7 +172,8 @@ def _ratio(kind: str, one: Timed, reference: Timed, alpha: float, precision: flo
         value, interval = _between_runs(one, reference, alpha)
         return Ratio(kind, name, value, interval, verdict(interval, precision))
     if one is reference or (kind == TO_FASTEST and value == 1):
-        return Ratio(kind, name, value, None, FASTEST if kind == TO_FASTEST else BASELINE)
+        own = one.time.quantiles if one.time else ()
+        return Ratio(kind, name, value, None, FASTEST if kind == TO_FASTEST else BASELINE, quantiles=own)
     if one.time is None or reference.time is None:
         return Ratio(kind, name, value, None, NOT_COMPARED)
     if _mostly_disturbed(one, reference):
@@ -181,7 +182,8 @@ def _ratio(kind: str, one: Timed, reference: Timed, alpha: float, precision: flo
     common = len(one.time.repeats & reference.time.repeats)
     count = min(len(one.time.places), len(reference.time.places)) if common else 0
     within = processes.within(value, one.time, reference.time)
-    return Ratio(kind, name, value, interval, verdict(interval, precision), count, within)
+    own = one.time.quantiles if interval else ()
+    return Ratio(kind, name, value, interval, verdict(interval, precision), count, within, own)
 
 
 def _between_runs(one: Timed, reference: Timed, alpha: float) -> tuple[float, Interval | None]:
