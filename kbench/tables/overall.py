@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kbench import axes
 from kbench.analysis.times.overall import Other, Overall, overall, scope
 from kbench.analysis.times.ratios import verdict
 from kbench.analysis.times.shown_ratios import words
+from kbench.axes import Axis, Point
 from kbench.summary import Summary
 from kbench.text import format_bound, listed, plain
 from kbench.values import AS_FAST, FASTER, NO_DIFFERENCE, NOT_COMPARED, OK, SLOWER, UNSUPPORTED
@@ -17,10 +19,11 @@ _NAMED = 3  # examples, or backends that are alike; of more, the number is said
 def sentences(summaries: Sequence[Summary]) -> list[str]:
     """Which backend to take: for each device and task with two examples or more in which two backends have a time."""
     several = len({row.device for row in summaries}) > 1
+    varying = axes.varying(row.ranking.without([axes.EXAMPLE, axes.DEVICE, axes.TASK]) for row in summaries)
     found = []
     for one in overall(summaries):
         rows = [row for row in summaries if row.device == one.device and one.task in ("", row.task)]
-        found.append(plain(" ".join(_answer(one, scope(one, several), rows))))
+        found.append(plain(" ".join([*_answer(one, scope(one, several), rows), *_left_out(one, varying)])))
     return found
 
 
@@ -59,7 +62,7 @@ def _not_everywhere(one: Overall, verdicts: Mapping[str, str], rows: Sequence[Su
     partly = {other[0]: other for other in one.partly}
     alike: dict[str, list[str]] = {}
     for name, examples in one.missing.items():
-        whys = dict.fromkeys(_why_not(name, example, rows) for example in examples)
+        whys = dict.fromkeys(_why_not(name, example, rows, one) for example in examples)
         if name in partly or [*whys] != [_UNSUPPORTED]:
             alike.setdefault(f"compared in {_examples(examples)} ({listed(whys)})", []).append(name)
     found = []
@@ -83,12 +86,15 @@ _UNSUPPORTED = "not supported"
 _PLACES = {FASTER: "is faster", AS_FAST: "is as fast", NO_DIFFERENCE: "may be as fast"}
 
 
-def _why_not(backend: str, example: str, rows: Sequence[Summary]) -> str:
+def _why_not(backend: str, example: str, rows: Sequence[Summary], one: Overall) -> str:
     """Why a backend is not compared in an example."""
     its = [row for row in rows if (row.backend, row.example) == (backend, example)]
     apart = [row for row in its if row.differs or row.relative_to_fastest is None]
-    if not apart:
-        return "times vary too much" if its else "not measured"
+    if its and not apart:
+        in_part = any(ranking[axes.EXAMPLE] == example for ranking in one.lacking.get(backend, ()))
+        return "measured in part" if in_part else "times vary too much"
+    if not its:
+        return "not measured"
     why = words(apart[0])
     return {UNSUPPORTED: _UNSUPPORTED, OK: "no steady time"}.get(why, why)
 
@@ -110,6 +116,24 @@ def _faster_somewhere(one: Overall, verdicts: Mapping[str, str]) -> list[str]:
         shorter = bool(verb and said) and " may be " not in what
         said.append(f"{who} {what.removeprefix('faster ') if shorter else verb + what}")
     return [f"{'; '.join(said)}."] if said else []
+
+
+def _left_out(one: Overall, varying: Sequence[Axis]) -> list[str]:
+    """What the answer does not count since one of its backends has no time there, such as a number of workers."""
+    lacking: dict[Point, list[str]] = {}
+    for name in (one.fastest, *(other[0] for other in one.others)):
+        missing = one.missing.get(name, ())  # which is said already
+        for ranking in (each for each in one.lacking.get(name, ()) if each[axes.EXAMPLE] not in missing):
+            lacking.setdefault(ranking, []).append(name)
+    where: dict[tuple[str, str], list[str]] = {}
+    for ranking, names in lacking.items():
+        at = ", ".join(filter(None, (axes.shown(axis, ranking[axis.name]) for axis in varying)))
+        where.setdefault((at, listed(names)), []).append(str(ranking[axes.EXAMPLE]))
+    said = [
+        f"{at}{'' if len(examples) == one.examples else f' in {_examples(examples)}'} (no time of {names})"
+        for (at, names), examples in where.items()
+    ]
+    return [f"Left out: {'; '.join(said)}."] if said else []
 
 
 def _examples(names: Sequence[str]) -> str:

@@ -56,12 +56,42 @@ def test_of_more_backends_all_pairs_hold_together() -> None:
 
 def test_of_several_batch_sizes_none_counts_more_than_another() -> None:
     small = rows({"a": [1.0, 1.0, 1.0], "b": [8.0, 8.0, 8.0]}, axes={"batch_size": 32})
-    large = rows({"a": [2.0, 2.0, 2.0], "b": [1.0, 1.0, 1.0], "c": [3.0, 3.0, 3.0]}, axes={"batch_size": 256})
+    large = rows({"a": [2.0, 2.0, 2.0], "b": [1.0, 1.0, 1.0]}, axes={"batch_size": 256})
     (found,) = overall([*small, *large])
-    assert (found.fastest, found.examples, [*found.missing]) == ("a", 3, ["c"])
+    assert (found.fastest, found.examples, found.missing, found.lacking) == ("a", 3, {}, {})
     assert [(name, ratio) for name, ratio, _ in found.others] == [("b", pytest.approx(2.0))]
     (profile,) = profiles([*small, *large])
     assert profile.ratios == {"a": pytest.approx((1.0, 1.0, 1.0)), "b": pytest.approx((2.0, 2.0, 2.0))}
+
+
+def test_batch_sizes_in_which_a_compared_backend_has_no_time_are_left_out_and_said() -> None:
+    small = rows({"a": [1.0, 1.0, 1.0], "b": [8.0, 8.0, 8.0]}, axes={"batch_size": 32})
+    large = rows({"a": [2.0, 2.0, 2.0], "b": [1.0, 1.0, 1.0], "c": [3.0, 3.0, 3.0]}, axes={"batch_size": 256})
+    (found,) = overall([*small, *large])
+    assert (found.fastest, found.missing) == ("b", {})
+    assert [(name, ratio) for name, ratio, _ in found.others] == [
+        ("a", pytest.approx(2.0)),
+        ("c", pytest.approx(3.0)),
+    ]
+    assert {name: [one["batch_size"] for one in its] for name, its in found.lacking.items()} == {"c": [32] * 3}
+    assert sentences([*small, *large])[0].endswith(" Left out: batch 32 (no time of c).")
+    some = rows({"c": [4.0, 4.0, 0.0]}, axes={"batch_size": 32})
+    assert sentences([*small, *large, *some])[0].endswith(" Left out: batch 32 in example_2 (no time of c).")
+
+
+def test_of_backends_without_a_batch_size_in_common_the_one_with_fewer_is_not_compared() -> None:
+    small = rows({"a": [1.0, 1.0, 1.0], "b": [2.0, 2.0, 2.0], "c": [1.5, 0.0, 0.0]}, axes={"batch_size": 32})
+    large = rows({"a": [1.0, 1.0, 1.0], "c": [3.0, 3.0, 3.0]}, axes={"batch_size": 256})
+    (found,) = overall([*small, *large])
+    assert (found.fastest, [name for name, *_ in found.others], [*found.missing]) == ("a", ["c"], ["b"])
+    assert [len(found.lacking[name]) for name in "bc"] == [3, 2]
+
+
+def test_a_backend_that_cannot_train_with_two_workers_is_compared_where_it_can() -> None:
+    alone = rows({"a": [1.0, 1.0], "b": [2.0, 2.0], "c": [3.0, 3.0]}, axes={"workers": 1})
+    (found,) = overall([*alone, *rows({"b": [1.0, 1.0], "c": [2.0, 2.0]}, axes={"workers": 2})])
+    assert (found.fastest, found.missing) == ("a", {})
+    assert [name for name, *_ in found.others] == ["b", "c"]
 
 
 def test_who_is_not_compared_somewhere_is_named_with_where_and_why_and_ranked_by_the_others() -> None:

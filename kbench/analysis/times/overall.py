@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -34,6 +35,8 @@ class Overall:
     faster: Mapping[str, tuple[str, ...]]  # by backend, the examples in which it is shown to take less time
     maybe_faster: Mapping[str, tuple[str, ...]]  # in which it is the fastest by far, and that is not shown
     missing: Mapping[str, tuple[str, ...]]  # by backend, the examples in which it is not compared
+    # Of all backends: the rankings in which others have a time. Those that a compared one lacks count for nobody.
+    lacking: Mapping[str, tuple[Point, ...]]
 
 
 def overall(summaries: Sequence[Summary], confidence: float = intervals.CONFIDENCE) -> list[Overall]:
@@ -43,7 +46,8 @@ def overall(summaries: Sequence[Summary], confidence: float = intervals.CONFIDEN
     the distribution that its own intervals have, and independent of the others. The intervals of all pairs hold
     together at `confidence`, by Bonferroni's inequality, since the fastest is chosen by the same data. A backend that
     is not compared in some example has its place by the others. Of a backend's rows that are ranked together, such as
-    one per image_data_format, the fastest counts; of rankings, such as one per batch size, the geometric mean.
+    one per image_data_format, the fastest counts; of rankings, such as one per batch size, the geometric mean over
+    those that all compared backends have in common.
     """
     found = (_of_group(*group, its, confidence) for group, its in _by_ranking(summaries).items())
     return [one for one in found if one]
@@ -140,11 +144,23 @@ def _by_ranking(summaries: Sequence[Summary]) -> dict[tuple[str, str], _Rankings
 
 
 def _in_common(examples: _Rankings) -> _Examples:
-    """The levels over all rankings of each example."""
-    return {
-        example: _of_example(its, list(dict.fromkeys(ranking for found in its.values() for ranking in found)))
-        for example, its in examples.items()
-    }
+    """The levels over the rankings that all backends have in common that have a time in every example.
+
+    Where an example has no such ranking, the backends with the fewest are left out.
+    """
+    count = Counter(name for its in examples.values() for name, found in its.items() for _ in found)
+    compared = [name for name in count if all(name in its for its in examples.values())]
+    while True:
+        common = {example: _shared(its, compared) for example, its in examples.items()}
+        if all(common.values()):
+            return {example: _of_example(its, common[example]) for example, its in examples.items()}
+        compared.remove(min(reversed(compared), key=lambda name: count[name]))
+
+
+def _shared(backends: Mapping[str, Mapping[Point, _Level]], compared: Sequence[str]) -> list[Point]:
+    """The rankings in which all the compared backends have a time: in order, those of any if none is compared."""
+    rankings = dict.fromkeys(ranking for found in backends.values() for ranking in found)
+    return [ranking for ranking in rankings if all(ranking in backends[name] for name in compared)]
 
 
 def _of_example(backends: Mapping[str, Mapping[Point, _Level]], rankings: Sequence[Point]) -> dict[str, _Level]:
@@ -200,6 +216,7 @@ def _of_group(device: str, task: str, rankings: _Rankings, confidence: float) ->
         faster,
         maybe_faster,
         {name: found for name, found in missing.items() if found},
+        _lacking(rankings),
     )
 
 
@@ -220,3 +237,14 @@ def _mean_ratio(pairs: Sequence[tuple[_Level, _Level]], alpha: float) -> tuple[f
         return math.exp(middle), Interval(math.exp(-_FARTHEST), math.exp(_FARTHEST))
     ends = (middle + end for end in levels.of_sum(parts, alpha))
     return math.exp(middle), Interval(*(math.exp(max(-_FARTHEST, min(end, _FARTHEST))) for end in ends))
+
+
+def _lacking(examples: _Rankings) -> dict[str, tuple[Point, ...]]:
+    """The rankings in which each backend has no time, of those in which another has."""
+    times = [(name, found) for its in examples.values() for name, found in its.items()]
+    rankings = dict.fromkeys(ranking for _, found in times for ranking in found)
+    having = {(name, ranking) for name, found in times for ranking in found}
+    lacking = {
+        name: tuple(one for one in rankings if (name, one) not in having) for name in dict.fromkeys(dict(times))
+    }
+    return {name: its for name, its in lacking.items() if its}
