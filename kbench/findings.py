@@ -15,7 +15,7 @@ Difference = Literal[
     "outputs",  # before training; aspect: shape, numbers, not numbers
     "first step",  # the optimizer step on trial; aspect: loss, draws, size, direction, size and direction, kind
     "last step",  # that after the last epoch, against the first one, or with a reference
-    "received",  # in an epoch; aspect: samples, steps, sha256, weights_changed, learning_rate, updates, ...
+    "received",  # in an epoch; aspect: samples, steps, sha256, validation_sha256, weights_changed, updates, ...
     "threads",  # changed meanwhile
     "cores",
     "workers",  # several did not do what one does; aspect: untold, idle, samples, read
@@ -52,7 +52,7 @@ OF_OUTPUTS = frozenset(("numbers", "not numbers", "shape", "shapes", "random"))
 _OF_SIZE = frozenset(("number of parameters", "number of samples", "dtype"))
 OF_SAMPLES = ("number of different samples", "samples", "sample weights", "order of samples")
 _OF_TRAINING = frozenset(
-    ("data", *OF_SAMPLES, "number of samples", "batch size", "loss", "weights of classes")
+    ("data", "validation data", *OF_SAMPLES, "number of samples", "batch size", "loss", "weights of classes")
 )  # fmt: skip
 _OF_OPTIMIZER = frozenset(("learning_rate", "class_name"))
 

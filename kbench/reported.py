@@ -96,6 +96,7 @@ class Received(Event, frozen=True, tag="received"):
     cores: int | None = None  # on which the thread that trains might run there
     ready_seconds: Seconds | None = None  # that its threads computed or waited for a core, during the epoch
     outputs_off: float | None = None  # from those of the first pass, in the largest number
+    validation_sha256: str | None = None  # of what its validation scored
 
 
 class WorkerEpoch(Event, frozen=True, tag="worker"):
@@ -372,6 +373,7 @@ class Facts(msgspec.Struct, frozen=True, dict=True):  # which keeps what is aske
     samples: int | None = None
     validation_samples: int | None = None
     content_sha256: str | None = None  # of the data, if that is the same in any layout
+    validation_sha256: str | None = None  # of a program's fit
     order_sha256: str | None = None
     samples_sha256: str | None = None  # of the first epoch's, in any order, where the example's file makes batches
     different_samples: int | None = None

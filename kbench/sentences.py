@@ -12,7 +12,7 @@ from kbench import step_sentences, workloads
 from kbench.findings import OF_SAMPLES, Finding
 from kbench.text import listed, significant
 
-_HASHED = ("initial weights", "data", *OF_SAMPLES[1:])  # a sentence can only say that they differ
+_HASHED = ("initial weights", "data", "validation data", *OF_SAMPLES[1:])  # a sentence can only say that they differ
 
 
 def sentence(found: Finding) -> str:
@@ -127,6 +127,8 @@ def _received(found: Finding) -> str:
             return f"{unlike} in the number of steps: {own:,} in {epoch} instead of {other:,}"
         case "sha256":
             return f"{unlike} in the data that its training received in {epoch}"
+        case "validation_sha256":
+            return f"{unlike} in the data that its validation received in {epoch}"
         case "updates":
             return f"{unlike} in the steps that its optimizer counts: {own:,} in {epoch} instead of {other:,}"
         case "weights_changed":

@@ -92,6 +92,16 @@ def fit(self, x, *args, **given):
 
 if CHEAT in ("fewer", "data_later", "targets", "patched_weights"):
     Sequential.fit = fit
+
+_PREDICT = Sequential.predict
+
+
+def predict(self, x, *args, **given):
+    return _PREDICT(self, x[::-1] if len(x) == 16 else x, *args, **given)
+
+
+if CHEAT == "validation":
+    Sequential.predict = predict
 """
 OTHER_WORK = {
     "fewer": "the number of samples: trained on 16 in epoch 1 instead of 32",
@@ -101,6 +111,7 @@ OTHER_WORK = {
     "rate_later": "its learning rate at the end of epoch 1: 0.125 instead of 0.500",
     "weights": "its weights, which were changed outside training, before epoch 1",
     "patched_weights": "its weights, which were changed outside training, before epoch 1",
+    "validation": "the data that its validation received in epoch 1",
     "metrics": 'its metrics: ["accuracy", "accuracy"] instead of ["accuracy"]',
 }
 

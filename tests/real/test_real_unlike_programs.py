@@ -54,6 +54,9 @@ UNLIKE = {
     f"ON[0] = True\n{FIT.replace('BEGIN', '')}ON[0] = False\n": (
         "trains nothing: none of the model's weights changed"
     ),
+    f"v = y[::-1].copy() if ODD else y\n{OF_OTHERS[:-1]}".replace("u, v,", "x, y, validation_data=(x, v),") + "\n": (
+        "is unlike keras3/jax in its validation data."
+    ),
     "print(net().evaluate(x[:, ::-1].copy() if ODD else x, y, verbose=0))\n": (
         "Evaluate is given other inputs on keras3/torch than on keras3/jax: off by up to "
     ),
@@ -87,7 +90,15 @@ def sentences(finished: Finished) -> list[str]:
 @pytest.mark.parametrize(
     "number",
     range(len(BODIES)),
-    ids=["rate", "other samples", "other targets", "no training", "other inputs", "from call to call"],
+    ids=[
+        "rate",
+        "other samples",
+        "other targets",
+        "no training",
+        "validation",
+        "other inputs",
+        "from call to call",
+    ],
 )
 def test_what_one_backend_does_otherwise_is_said(number: int, odd: Finished) -> None:
     body = BODIES[number]

@@ -63,6 +63,7 @@ _USUAL: Mapping[str, Sequence[object]] = {
 _OF_FITS: Mapping[str, Callable[[Facts], object]] = {
     "number of samples": lambda facts: facts.samples,
     "number of validation samples": lambda facts: facts.validation_samples,
+    "validation data": lambda facts: facts.validation_sha256,
 }
 
 

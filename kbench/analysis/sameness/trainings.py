@@ -21,6 +21,7 @@ QUANTITIES = {
     "learning_rate": "rate",
     "learning_rate_at_end": "rate",
     "updates": "updates",
+    "validation_sha256": "validation",
 }
 OUTPUTS = 1e-3  # of the largest number: those of the same samples do not change by more from pass to pass
 WAITED = 0.3  # of an epoch's time

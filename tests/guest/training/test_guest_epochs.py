@@ -81,6 +81,7 @@ def framework(device: str, pending: Any = None) -> Any:
         calls=lambda example, steps: steps, train_epoch=train_epoch,
         step_hook=step_hook, wait=lambda model, outputs=None: None, pending=pending or (lambda _: None),
         device=lambda model: device, settings_of_training=lambda *_: {}, unusual=lambda *_: [],
+        validation_hook=lambda *_: None,
         data_of_fit=contextlib.nullcontext, data_of_step=lambda *_: None, steps_of_a_call=lambda _: 1,
         all_weights=lambda _: [], learning_rate=lambda _: None, updates=lambda _: None, workers=ALONE,
     )  # fmt: skip
@@ -207,7 +208,7 @@ def test_callbacks_see_one_training_with_its_validation_and_may_end_it(epochs: M
     events = SimpleNamespace(write=lambda event, **values: written.append({"event": event, **values}))
     feed = SimpleNamespace(steps=3, samples=6, of_epoch=lambda epoch: {"x": None, "y": None})
     example = SimpleNamespace(callbacks=lambda: [seen])
-    scored = {"val_loss": 0.5, "metrics": {"val_mae": 0.1}}
+    scored = {"evaluation_seconds": 1.0, "val_loss": 0.5, "metrics": {"val_mae": 0.1}}
     with mock.patch.object(epochs, "validating", lambda *_: lambda: dict(scored)):
         epochs.train(framework("cpu"), Late(epochs.now), example, {**SPEC, "epochs": 5}, feed, "part", events)
     logs = ["accuracy", "loss", "val_loss", "val_mae"]

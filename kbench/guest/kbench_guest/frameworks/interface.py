@@ -102,6 +102,9 @@ class Steps:
         """(inputs, targets, weights of the samples) in the arguments of a training step; None if it has them not."""
         return None
 
+    def validation_hook(self, model: Any, wrap: Callable[..., Any]) -> None:
+        """Wraps the functions that evaluate and predict a batch, if `data_of_step` finds it in their arguments."""
+
     def settings_of_training(self, model: Any, ordered_updates: bool) -> Dict[str, Any]:
         """What else counts of a compiled model: fields of the event `training`.
 

@@ -4,7 +4,7 @@ import copy
 import functools
 import os
 import re
-from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 import keras
 import numpy as np
@@ -115,6 +115,10 @@ class Keras2(keras_models.KerasModels):
         inputs = len(getattr(model, "_feed_inputs", None) or given[:1])
         targets = inputs + len(getattr(model, "_feed_targets", None) or given[1:2])
         return given[:inputs], given[inputs:targets], given[targets:]
+
+    def validation_hook(self, model: Any, wrap: Callable[..., Any]) -> None:
+        for kind in ("test", "predict"):
+            self.step_hook(model, kind, wrap)
 
     def fit(self, model: Any, generator: Any = None, **given: Any) -> Any:
         # fit_generator makes batches ahead in one thread, which keeps their order.

@@ -14,6 +14,7 @@ from kbench_guest.training import example_file, first_step, generation, recurren
 from kbench_guest.training.between_epochs import ClockBetween, WeightsAndRateWatch
 from kbench_guest.training.callbacks import Callbacks
 from kbench_guest.training.received import ReceivedData
+from kbench_guest.training.validated import watched
 from kbench_guest.training.within_steps import WithinSteps
 from kbench_guest.turns import Call, TurnClient
 
@@ -69,7 +70,7 @@ def train(
     events: "Events",
 ) -> None:
     """Train for spec['epochs'] epochs and write an event for each."""
-    validation = validating(framework, model, example, spec, validation_part)
+    validation = watched(framework, model, spec, validating(framework, model, example, spec, validation_part))
     steps = framework.calls(example, feed.steps)
     shared = shares.Shares(framework.workers, arrays.images_first(spec))
     received = ReceivedData(framework, model, spec, feed.steps, shared)
@@ -112,12 +113,13 @@ def train(
         loss, accuracy = scores.training_scores(logs)
         result = dict(timed, epoch=epoch, samples=found.get("samples", feed.samples), loss=loss, accuracy=accuracy)
         result["teardown_seconds"] = late
-        events.write("received", epoch=epoch, callback_seconds=callbacks.taken(), ready_seconds=ready, **found)
+        found.update(callback_seconds=callbacks.taken(), ready_seconds=ready)
         metrics = scores.others(logs, example)
         if validation:
-            found = framework.workers.of_first(validation)
-            metrics.update(found.pop("metrics", {}))
-            result.update(found)
+            scored = framework.workers.of_first(validation)
+            metrics.update(scored.pop("metrics", {}))
+            result.update(scored)
+        events.write("received", epoch=epoch, validation_sha256=result.pop("sha256", None), **found)
         if metrics:
             result["metrics"] = metrics
         events.write("epoch", resident_mib=process.resident_mib(), **result)

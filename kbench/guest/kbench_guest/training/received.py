@@ -132,7 +132,7 @@ class ReceivedData:
         return found
 
     def _of_batches(self, steps: int) -> Dict[str, Any]:
-        batches = _cut(self._arrays, self._steps) if self._arrays else {}
+        batches = dict(enumerate(cut(self._arrays)[: self._steps])) if self._arrays else {}
         batches.update(self._batches)
         for number, batch in sorted(batches.items()):
             self._look(number, batch)
@@ -221,17 +221,14 @@ def _comparable(array: np.ndarray, images: bool) -> np.ndarray:
     return np.moveaxis(array, 1, -1) if images and array.ndim == 4 else array
 
 
-def _cut(given: Dict[str, Any], steps: int) -> Dict[int, Any]:
-    """So many batches that Keras makes of the arrays."""
+def cut(given: Dict[str, Any]) -> List[Any]:
+    """The batches that Keras makes of the arrays, (inputs, targets, weights of the samples) each."""
     size = given.get("batch_size") or 32
     whole = [given["x"], given.get("y"), given.get("sample_weight")]
     if given.get("class_weight"):
         whole[2] = of_classes(given["y"], given["class_weight"])
     count = -(-len(leaves(whole[0])[0]) // size)
-    return {
-        number: mapped(lambda one, at=number * size: one[at : at + size], whole)
-        for number in range(min(steps, count))
-    }
+    return [mapped(lambda one, at=number * size: one[at : at + size], whole) for number in range(count)]
 
 
 def of_classes(targets: Any, class_weight: Dict[int, float]) -> np.ndarray:

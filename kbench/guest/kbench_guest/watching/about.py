@@ -77,8 +77,12 @@ def training(given: Dict[str, Any], hashed: bool) -> Dict[str, Any]:
         if isinstance(getattr(x, "batch_size", None), int):
             found["batch_size"] = x.batch_size
         found["feeds"] = type(x).__name__
-    if isinstance(given.get("validation_data"), (list, tuple)):
-        found["validation_samples"] = rows(given["validation_data"][0])
+    held_out = given.get("validation_data")
+    if isinstance(held_out, (list, tuple)):
+        found["validation_samples"] = rows(held_out[0])
+        if hashed and all(map(_arrays, held_out)):
+            with contextlib.suppress(Exception):
+                found["validation_sha256"] = _sha256([one for part in held_out for one in _arrays(part)])
     return found
 
 
