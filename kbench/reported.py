@@ -97,6 +97,7 @@ class Received(Event, frozen=True, tag="received"):
     ready_seconds: Seconds | None = None  # that its threads computed or waited for a core, during the epoch
     outputs_off: float | None = None  # from those of the first pass, in the largest number
     validation_sha256: str | None = None  # of what its validation scored
+    moved: Numbers | None = None  # how far it moved each weight that training changes
 
 
 class WorkerEpoch(Event, frozen=True, tag="worker"):

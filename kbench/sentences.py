@@ -131,6 +131,8 @@ def _received(found: Finding) -> str:
             return f"{unlike} in the data that its validation received in {epoch}"
         case "updates":
             return f"{unlike} in the steps that its optimizer counts: {own:,} in {epoch} instead of {other:,}"
+        case "moved":
+            return f"{unlike} in how far it moves its weights in {epoch}: {significant(own, 2)} times as far"
         case "weights_changed":
             changed = "were changed outside training" if own else "were not changed outside training"
             return f"{unlike} in its weights, which {changed}, before {epoch}"

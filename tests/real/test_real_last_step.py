@@ -101,6 +101,14 @@ ON_TORCH = {
         ).replace("Own", "Skips"),
         "unlike keras3/torch in the steps that its optimizer counts: 2 in epoch 2 instead of 4",
     ),
+    "rate_within": (
+        "class Rate(keras.callbacks.Callback):\n    def on_epoch_begin(self, epoch, logs=None):\n"
+        "        self.on = bool(os.environ.get('CHEATS')) and epoch > 0\n"
+        "    def on_train_batch_begin(self, batch, logs=None):\n"
+        "        self.model.optimizer.learning_rate = 0.0 if self.on and batch < 3 else 0.01\n"
+        "def callbacks():\n    return [Rate()]\n",
+        "unlike keras3/torch in how far it moves its weights in epoch 2: 0.",
+    ),
     "fewer_threads": (
         "import torch\nBEFORE = torch.get_num_threads()\nclass Threads(Own):\n"
         "    def on_epoch_end(self, epoch, logs=None):\n        torch.set_num_threads(BEFORE)\n"

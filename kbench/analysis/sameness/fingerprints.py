@@ -9,7 +9,15 @@ from dataclasses import replace
 
 import msgspec
 
-from kbench.analysis.sameness import epoch_losses, first_outputs, first_steps, last_steps, trainings, workers
+from kbench.analysis.sameness import (
+    epoch_losses,
+    first_outputs,
+    first_steps,
+    last_steps,
+    movements,
+    trainings,
+    workers,
+)
 from kbench.analysis.sameness.declared import may_be_why
 from kbench.analysis.sameness.usual import majority
 from kbench.analysis.times import flops
@@ -135,11 +143,11 @@ def compared(measured: Sequence[Measured]) -> tuple[dict[str, tuple[Finding, ...
                 found[one.cell.id] = [difference]
         for one, difference in trainings.differences(group, others):
             found.setdefault(one.cell.id, []).append(difference)
-        for one, difference in last_steps.differences(group):
+        comparable = _computed_alike(group)
+        for one, difference in (*last_steps.differences(group), *movements.differences(comparable)):
             difference = workers.explained(one, difference)
             if difference.differs:
                 found.setdefault(one.cell.id, [difference])
-        comparable = _computed_alike(group)
         losses = _of_epochs(comparable)
         for one, note in (*steps, *trainings.waiting(group), *losses):
             notes[one.cell.id] += () if note.differs else (note,)

@@ -63,7 +63,7 @@ EVENTS = {
         "learning_rate": "number?", "learning_rate_at_end": "number?", "weights_changed": "integer?",
         "callback_seconds": "number?", "updates": "integer?", "threads": "object?", "cores": "integer?",
         "ready_seconds": "number?", "outputs_off": "number?",
-        "validation_sha256": "text?",
+        "validation_sha256": "text?", "moved": "list?",
     },
     "worker": {
         "epoch": "integer", "rank": "integer", "samples": "integer", "batch_size": "integer?", "read": "text?",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional
 import numpy as np
 
 from kbench_guest.clock import EpochClock
+from kbench_guest.sketches import norm, plain_numbers
 from kbench_guest.training.received import guarded
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class WeightsAndRateWatch:
         self._framework, self._model = framework, model
         self._by_scores = any(type(one).__name__ == BY_SCORES for one in callbacks)
         self._epochs = 0
+        self._trained: List[np.ndarray] = []  # numbers of the weights that training changes, when last looked at
         self._ended = guarded(self._weights)
         self._updates: Optional[int] = None
         self._found: Dict[str, Any] = {}
@@ -40,24 +42,43 @@ class WeightsAndRateWatch:
         self._found = {"weights_changed": int(weights != self._ended)} if comparable else {}
         self._found["learning_rate"] = self._rate()
         self._updates = guarded(self._framework.updates, self._model)
+        self._began = self._trained
 
     def ends(self) -> None:
         self._ended = guarded(self._weights)
+        self._found["moved"] = guarded(self._moved)
         self._found["learning_rate_at_end"] = self._rate()
         counted = guarded(self._framework.updates, self._model)
         if counted is not None and self._updates is not None:
             self._found["updates"] = counted - self._updates
 
     def found(self) -> Dict[str, Any]:
-        """{"weights_changed", "learning_rate", "learning_rate_at_end", "updates"} of the epoch that is over."""
+        """{"weights_changed", "learning_rate", "learning_rate_at_end", "updates", "moved"} of the epoch that is
+        over, as far as they are known. moved: how far it moved each weight that training changes.
+        """
         return {name: value for name, value in self._found.items() if value is not None}
 
     def _weights(self) -> int:
-        digest = 0
-        for value in self._framework.all_weights(self._model):
+        digest, trained, self._trained = 0, self._are_trained(), []
+        for place, value in enumerate(self._framework.all_weights(self._model)):
             flat = np.asarray(value).reshape(-1)
-            digest = zlib.crc32(flat[:: max(1, flat.size // NUMBERS)].tobytes(), digest)
+            is_float = flat.dtype.kind == "f"
+            some = flat[:: max(1, flat.size // NUMBERS)]
+            digest = zlib.crc32(some.tobytes(), digest)
+            if is_float and (trained is None or trained[place]):
+                self._trained.append(some.astype("float64"))
         return digest
+
+    def _are_trained(self) -> Optional[List[bool]]:
+        """Of each weight, whether training changes it; None where all are such."""
+        trained = getattr(self._model, "trainable_weights", None)
+        known = {id(one) for one in trained or ()}
+        return None if trained is None else [id(one) in known for one in self._model.weights]
+
+    def _moved(self) -> List[Optional[float]]:
+        moved = [norm(after - before) for before, after in zip(self._began, self._trained)]
+        found: List[Optional[float]] = plain_numbers(moved)
+        return found
 
     def _rate(self) -> Optional[float]:
         if self._by_scores and self._epochs > 1:
