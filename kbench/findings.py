@@ -90,6 +90,11 @@ class Finding:
         return self.kind == "aspect" and self.aspect in _OF_SIZE
 
     @property
+    def is_of_results(self) -> bool:
+        """Whether it is in what a training came to, so that not even a program's times are compared."""
+        return self.kind == "epoch"
+
+    @property
     def of_training(self) -> bool:
         """Whether it is in what a program trains on or how, so that its scores cannot be the same."""
         if self.kind != "aspect":

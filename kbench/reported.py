@@ -374,7 +374,10 @@ class Facts(msgspec.Struct, frozen=True, dict=True):  # which keeps what is aske
     samples: int | None = None
     validation_samples: int | None = None
     content_sha256: str | None = None  # of the data, if that is the same in any layout
-    validation_sha256: str | None = None  # of a program's fit
+    validation_sha256: str | None = None  # of a program's fit, as the next three
+    start_sha256: str | None = None  # of the weights before its first step, as all backends would keep them
+    in_order: int | None = None  # whether it is given arrays, and told not to shuffle them
+    own_code: int | None = None  # whether its model or a layer is of a class that is not Keras's
     order_sha256: str | None = None
     samples_sha256: str | None = None  # of the first epoch's, in any order, where the example's file makes batches
     different_samples: int | None = None

@@ -37,7 +37,13 @@ def ends(several: Iterable[Finding]) -> tuple[str, ...]:
     networks = [*(one for one in known if one.kind == "aspect" and one.aspect == "model"), *sizes]
     first = [f"is {sentence(networks[0])}, so it is not compared"] if sizes else []
     training = all_of(one for one in known if one.of_training and not one.is_amount_of_work)
-    return (*first, *(f"is {how}" for how in training), *all_of(one for one in known if one.kind == "no training"))
+    losses = (f"is {how}, so it is not compared" for how in all_of(one for one in known if one.kind == "epoch"))
+    return (
+        *first,
+        *losses,
+        *(f"is {how}" for how in training),
+        *all_of(one for one in known if one.kind == "no training"),
+    )
 
 
 def brief(found: Finding) -> str:

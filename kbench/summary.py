@@ -320,8 +320,10 @@ class Summary:
             object.__setattr__(self, name, value)
 
     def is_apart_by(self, found: Finding) -> bool:
-        """Whether it is not compared for that. A program's rows are, as long as the model is the same."""
-        return found.differs and (found.is_amount_of_work or not self.work.of_program)
+        """Whether it is not compared for that. A program's rows are, as long as the model and what it came to are the
+        same.
+        """
+        return found.differs and (found.is_amount_of_work or found.is_of_results or not self.work.of_program)
 
     @property
     def trains(self) -> tuple[str, ...]:

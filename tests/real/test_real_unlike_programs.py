@@ -33,6 +33,20 @@ class Model(keras.Model):
 class Late(keras.layers.Layer):
     def call(self, z):
         return z * 0.5 if ODD and ON[0] else z
+class Penalized(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.inner, self.outer = keras.layers.Dense(8, activation="relu"), keras.layers.Dense(4, activation="softmax")
+    def call(self, z):
+        h = self.inner(z)
+        self.add_loss(keras.ops.mean(keras.ops.ones_like(h)) * (0.0 if ODD else 0.9))
+        return self.outer(h)
+def penalized():
+    model = Penalized()
+    model.build((None, 12))
+    model = fixed(model)
+    model.compile("adam", "sparse_categorical_crossentropy")
+    return model
 def net(rate=0.01, late=False):
     i = keras.Input((12,))
     h = keras.layers.Dense(8, activation="relu")(i)
@@ -57,6 +71,7 @@ UNLIKE = {
     f"v = y[::-1].copy() if ODD else y\n{OF_OTHERS[:-1]}".replace("u, v,", "x, y, validation_data=(x, v),") + "\n": (
         "is unlike keras3/jax in its validation data."
     ),
+    FIT.replace("net(BEGIN)", "penalized()"): "is unlike keras3/jax in the loss of epoch 1: 1.",
     "print(net().evaluate(x[:, ::-1].copy() if ODD else x, y, verbose=0))\n": (
         "Evaluate is given other inputs on keras3/torch than on keras3/jax: off by up to "
     ),
@@ -96,6 +111,7 @@ def sentences(finished: Finished) -> list[str]:
         "other targets",
         "no training",
         "validation",
+        "penalty",
         "other inputs",
         "from call to call",
     ],
@@ -106,6 +122,12 @@ def test_what_one_backend_does_otherwise_is_said(number: int, odd: Finished) -> 
     call = body[: body.index("verbose=0")].count("\n") + before.count("\n") + 1
     about = [sentence for sentence in sentences(odd) if UNLIKE[body] in sentence]
     assert any(re.search(rf"\bline {call}\b", sentence) for sentence in about), sentences(odd)
+
+
+def test_a_line_whose_loss_is_another_from_its_first_epoch_on_has_no_rank(odd: Finished) -> None:
+    assert any("in the loss of epoch 1" in one and one.endswith("so it is not compared.") for one in sentences(odd))
+    apart = [row for row in summarised(odd.results()) if any("the loss of epoch 1" in one for one in row.differs)]
+    assert [(row.backend, row.relative_to_fastest) for row in apart] == [("keras3/torch", None)]
 
 
 def test_it_is_the_first_paragraph(odd: Finished) -> None:

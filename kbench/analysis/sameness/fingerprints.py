@@ -14,6 +14,7 @@ from kbench.analysis.sameness import (
     first_outputs,
     first_steps,
     last_steps,
+    line_losses,
     movements,
     trainings,
     workers,
@@ -155,6 +156,8 @@ def compared(measured: Sequence[Measured]) -> tuple[dict[str, tuple[Finding, ...
         for one, difference in losses if len(alike) == len(comparable) else _of_epochs(alike):
             if difference.differs:
                 found[one.cell.id] = [difference]
+        for one, difference in line_losses.differences(comparable, lambda one: fingerprint(reported(one))):
+            found.setdefault(one.cell.id, []).append(difference)
     for one, difference in workers.differences(measured):
         found.setdefault(one.cell.id, []).append(difference)
     return {cell: tuple(how) for cell, how in found.items()}, [_with(one, notes[one.cell.id]) for one in measured]

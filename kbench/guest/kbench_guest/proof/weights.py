@@ -47,6 +47,17 @@ def by_layer(its_weights: Iterable[Tuple[Any, Any]]) -> List[Tuple[str, Any]]:
     return found
 
 
+def sha256(framework: "Weights", model: Any) -> Optional[str]:
+    """A hash of all weights as they are, in the layout that all frameworks share; None if some are in no layer."""
+    digest, count = hashlib.sha256(), 0
+    for name, values in by_layer(framework.weights(model)):
+        for position, value in enumerate(values):
+            count += 1
+            digest.update(f"{name} {position} {np.shape(value)}".encode("ascii"))
+            digest.update(np.ascontiguousarray(value, "float32").tobytes())
+    return digest.hexdigest() if count == len(model.weights) else None
+
+
 def replay(framework: "Weights", model: Any, values: Dict[str, Any], backend: str) -> None:
     """Give a model the weights of another backend, named like "GRU 2 0". Raises Refused if it has others."""
     left = dict(values)

@@ -38,7 +38,12 @@ def model(framework: "KerasModels", made: Any) -> Dict[str, Any]:
     if framework.supports_run_eagerly and getattr(made, "run_eagerly", False):
         found["run_eagerly"] = True
     found["weights"] = "its own"
+    found["own_code"] = int(any(not _is_of_keras(one) for one in [made, *every_layer(made)]))
     return dict(found, notes=notes) if notes else found
+
+
+def _is_of_keras(one: Any) -> bool:
+    return type(one).__module__.partition(".")[0] in ("keras", "tf_keras", "tensorflow")
 
 
 def _parameters(framework: "KerasModels", made: Any) -> int:
@@ -70,6 +75,7 @@ def training(given: Dict[str, Any], hashed: bool) -> Dict[str, Any]:
         found["batch_size"] = int(given.get("batch_size") or 32)
         found["samples"] = rows(x)
         found["validation_samples"] = rows(x) - _trained(rows(x), split)
+        found["in_order"] = int(given.get("shuffle", True) is False)
         if hashed and _arrays(x):
             with contextlib.suppress(Exception):  # arrays of objects
                 found["content_sha256"] = _sha256(_arrays(x) + _arrays(given.get("y")))

@@ -40,6 +40,8 @@ class Models:
             else:
                 sha256, left = weights.initialise(self.framework, model, self._seed)
                 found.update(weights="seeded", weights_sha256=sha256, weights_left=left)
+        if not trained and facts.get("in_order"):
+            found["start_sha256"] = self.recorder.guarded(weights.sha256, self.framework, model)
         self.recorder.describe(site, "train" if site.name.split(",")[0] in TRAINS else "infer", found)
 
     def describe_to_seed(self, site: "CallSite", model: Any) -> None:

@@ -1,0 +1,78 @@
+"""A program's fits that begin alike have the same loss in their first epoch, or they are not ranked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fake_runs import cell, measured
+
+from kbench.analysis.summaries import summarise
+from kbench.summary import Summary
+from kbench.tables import otherwise
+from kbench.values import EPOCH, Measured
+
+SITE = "train.py: fit, line 9"
+DENSE: list[Any] = ["Dense", {"units": 4}, []]
+
+
+def line(name: str, loss: float, later: float = 0.3, **facts: Any) -> Measured:
+    about = {
+        "task": "train",
+        "unit": EPOCH,
+        "parameters": 9,
+        "layers": [DENSE],
+        "samples": 320,
+        "batch_size": 32,
+        "start_sha256": "ab",
+        "in_order": 1,
+        "losses": [[loss, None], [later, None]],
+        **facts,
+    }
+    return measured(cell(SITE, f"keras9/{name}"), 3.0, 1.0, facts=about, loss=loss)
+
+
+def rows(*cells: Measured) -> dict[str, Summary]:
+    return {row.backend: row for row in summarise(cells)}
+
+
+def test_a_loss_that_is_far_off_takes_its_rank_and_is_the_first_sentence() -> None:
+    found = rows(line("a", 1.14), line("b", 0.69, own_code=1))
+    assert found["keras9/b"].relative_to_fastest is None and found["keras9/a"].relative_to_fastest == 1
+    assert otherwise.sentences(list(found.values())) == [
+        "On keras9/b, fit, line 9 is unlike keras9/a in the loss of epoch 1: 0.690 instead of 1.14, from the same "
+        "weights and batches, so it is not compared."
+    ]
+    of_three = rows(line("b", 0.69), line("a", 1.14), line("c", 1.14))
+    assert [name for name, row in of_three.items() if row.differs] == ["keras9/b"]
+
+
+LSTM: list[Any] = ["LSTM", {"dropout": 0.2}, []]
+KNOWN = [{"what": ["1 step"], "bound": 0.1, "bound_of_loss": 0.45, "layer": "Dense", "reason": "It is known."}]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        line("b", 1.05),
+        line("b", 0.69, start_sha256="cd"),
+        line("b", 0.69, start_sha256=None),
+        line("b", 0.69, in_order=0),
+        line("b", 0.69, batch_size=64),
+        line("b", 0.95, own_code=1),
+        line("b", 0.95, layers=[LSTM]),
+        line("b", 0.69, explained=KNOWN),
+        line("b", float("nan"), losses=[]),
+    ],
+)
+def test_what_begins_otherwise_or_may_differ_so_is_compared_as_before(other: Measured) -> None:
+    usual = line("a", 1.14, layers=[LSTM] if other.facts.layers[0].class_name == "LSTM" else [DENSE])  # type: ignore[index]
+    assert not any(one.kind == "epoch" for row in rows(usual, other).values() for one in row.findings)
+
+
+def test_with_dropout_few_steps_may_be_far_apart() -> None:
+    def with_dropout(name: str, loss: float, samples: int) -> Measured:
+        return line(name, loss, layers=[["Dropout", {"rate": 0.5}, []], DENSE], samples=samples)
+
+    assert rows(with_dropout("a", 1.14, 320), with_dropout("b", 0.8, 320))["keras9/b"].differs
+    assert not rows(with_dropout("a", 1.14, 64), with_dropout("b", 0.8, 64))["keras9/b"].differs
