@@ -21,6 +21,7 @@ Difference = Literal[
     "workers",  # several did not do what one does; aspect: untold, idle, samples, read
     "changing outputs",  # for the same samples, from pass to pass
     "epoch",  # its loss or scores; aspect: loss, accuracy, validation accuracy, validation loss
+    "not finite",  # aspect: a score's name, weights, outputs; own: nan or infinite
 ]
 # What else is said of a row.
 Remark = Literal[
@@ -42,6 +43,7 @@ Remark = Literal[
     "memory growth",
     "time growth",
     "learning",  # otherwise than the others
+    "no progress",  # on no backend; aspect: loss, validation loss, validation accuracy
     "call",  # of a program that returns something else; aspect: scores, inputs, later calls, or of OF_OUTPUTS
     "no training",  # of a fit: no weight changed
 ]
@@ -92,7 +94,7 @@ class Finding:
     @property
     def is_of_results(self) -> bool:
         """Whether it is in what a training came to, so that not even a program's times are compared."""
-        return self.kind == "epoch"
+        return self.kind in ("not finite", "epoch")
 
     @property
     def of_training(self) -> bool:

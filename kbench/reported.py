@@ -98,6 +98,7 @@ class Received(Event, frozen=True, tag="received"):
     outputs_off: float | None = None  # from those of the first pass, in the largest number
     validation_sha256: str | None = None  # of what its validation scored
     moved: Numbers | None = None  # how far it moved each weight that training changes
+    not_finite: Count | None = None  # how many weights hold what is no finite number when it has ended
 
 
 class WorkerEpoch(Event, frozen=True, tag="worker"):

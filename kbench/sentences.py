@@ -191,6 +191,27 @@ def _loss(loss: float | None) -> str:
     return significant(loss, 3) if loss is not None and math.isfinite(loss) else "no number"
 
 
+def _not_finite(found: Finding) -> str:
+    return f"its {found.aspect} {is_not_finite(found)}"
+
+
+def is_not_finite(found: Finding) -> str:
+    """What its aspect is instead of a number, and since when."""
+    about = found.about
+    when = f" {'from' if about['on'] else 'in'} epoch {about['epoch']}" if "epoch" in about else ""
+    return f"{'are' if found.aspect in ('weights', 'outputs') else 'is'} {found.own}{when}"
+
+
+def _no_progress(found: Finding) -> str:
+    """That a training comes to nothing."""
+    where = " on any backend" if found.about["several"] else ""
+    does = "fall" if found.aspect == "loss" else "change"
+    return (
+        f"its {found.aspect} does not {does} in {found.about['epochs']:,} epochs{where}, as with dead units, wrong "
+        "labels or a wrong learning rate"
+    )
+
+
 def _not_steady(found: Finding) -> str:
     change, about = found.own, found.about
     how = f"{change:.2f} times slower" if change > 1 else f"{1 / change:.2f} times faster"
@@ -336,6 +357,7 @@ KINDS: Mapping[str, Callable[[Finding], str]] = {
         f"its outputs changed from pass to pass, by up to {significant(found.own, 2)} of the largest number"
     ),
     "epoch": _epoch,
+    "not finite": _not_finite,
     "arguments": lambda found: f"its arguments give it another {found.aspect}{_how(found)}",
     "run": lambda found: f"another {found.aspect}{_how(found)}",
     "told": lambda found: str(found.own),
@@ -360,6 +382,7 @@ KINDS: Mapping[str, Callable[[Finding], str]] = {
     "memory growth": _memory_growth,
     "time growth": _time_growth,
     "learning": _learning,
+    "no progress": _no_progress,
     "call": call,
     "no training": lambda found: "trains nothing: none of the model's weights changed",
 }

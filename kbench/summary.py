@@ -326,6 +326,11 @@ class Summary:
         return found.differs and (found.is_amount_of_work or found.is_of_results or not self.work.of_program)
 
     @property
+    def unranked(self) -> str:
+        """Why it is not compared though it ended ok, in a word or two for tables; empty if it is."""
+        return "not finite" if self.has("not finite") else "differs" if self.differs else ""
+
+    @property
     def trains(self) -> tuple[str, ...]:
         """Of a program's line: how it trains otherwise than on other backends, as what ends a sentence on it."""
         return sentences.ends(self.findings) if self.work.of_program else ()

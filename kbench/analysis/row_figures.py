@@ -12,7 +12,7 @@ from typing import Any
 from kbench import summary as summaries
 from kbench import workloads
 from kbench.analysis.learning import learning_curves
-from kbench.analysis.sameness import fingerprints, trainings
+from kbench.analysis.sameness import fingerprints, not_finite, trainings
 from kbench.analysis.times import (
     machine_stability,
     memory_growth,
@@ -164,7 +164,8 @@ def summary(row: RowProcesses, differs: Mapping[str, tuple[Finding, ...]], limit
         "fingerprint": next(filter(None, known), ""),
         **_of_limits(row, limits),
     }
-    return summaries.Summary(**found, findings=(*unlike, *_found(row)))
+    lost = [how for repeat in row.repeats if (how := not_finite.finding(repeat)) is not None]
+    return summaries.Summary(**found, findings=(*lost[:1], *unlike, *_found(row)))
 
 
 def _of_time(row: RowProcesses) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from kbench import axes, store
 from kbench.analysis import summaries
-from kbench.analysis.learning import final_scores, unlike_others
+from kbench.analysis.learning import final_scores, no_progress, unlike_others
 from kbench.analysis.lines import afterwards, line_figures, line_outputs
 from kbench.analysis.lines.call_sites import by_line
 from kbench.analysis.sameness import call_outputs
@@ -73,6 +73,7 @@ class ExampleAnalysis:
         )
         for noted in (
             unlike_others.add_notes,
+            no_progress.add_notes,
             call_outputs.add_notes,
             line_outputs.add_notes,
             final_scores.add_notes,

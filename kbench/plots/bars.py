@@ -96,5 +96,5 @@ def _label(row: Summary, seconds: float | None) -> str:
     relative = shown_ratio(row)
     ratio = f"  ({format_ratio(relative, row.verdict)}x)" if relative is not None else ""
     status = "" if row.status == OK else f"  {row.status}"
-    status += "  differs" if row.differs else ""
+    status += f"  {row.unranked}" if row.unranked else ""
     return (f"{significant(seconds)} s{ratio}{status}" if seconds is not None else row.status).strip()

@@ -24,7 +24,7 @@ from kbench.plots.styles import Key, RowStyle, key, place_labels, row_styles
 from kbench.report import charts, colors, learning_text, published_tables, templates
 from kbench.summary import Summary
 from kbench.tables import configuration, keras_cost, overall, suites
-from kbench.tables.answers import headline
+from kbench.tables.answers import headline, over_all
 from kbench.tables.content import Table, by_example, of_table, remarks_once, table
 from kbench.tables.page import Run, versions
 from kbench.text import plain
@@ -156,7 +156,7 @@ def _run(
         "headline": headline(run.summaries, run.repeat_command) if run.summaries else "Nothing was measured.",
         "learnt": learnt,
         "unlike": unlike,
-        "overall": overall.sentences(run.summaries),
+        "overall": over_all(run.summaries) if overall.sentences(run.summaries) else [],
         "profile": _profile(f"r{number}p", run.summaries),
         "remarks": run.remarks,
         "matrix": _matrix(run.summaries, chosen, styles),

@@ -18,7 +18,7 @@ from kbench.screen.terminal import TABLE, USUAL, VERBOSE
 from kbench.selection import suites
 from kbench.store.files import replace
 from kbench.summary import Summary
-from kbench.tables import at_a_glance, columns, csv, interrupted, keras_cost, markdown, overall, text
+from kbench.tables import at_a_glance, columns, csv, interrupted, keras_cost, lost, markdown, overall, text
 from kbench.tables import suites as suite_tables
 from kbench.tables.columns import ColumnChoice
 from kbench.tables.content import Table
@@ -80,7 +80,7 @@ def print_rows(analysis: Explained, wanted: Output) -> None:
         if _is_short(run, rows, wanted):
             terminal.print_text(at_a_glance.text(ordered, width, again, painter(sys.stdout)))
         else:
-            above = [] if wanted.shown.columns else overall.sentences(rows)
+            above = [*lost.sentences(rows), *([] if wanted.shown.columns else overall.sentences(rows))]
             terminal.print_text(
                 "\n\n".join(
                     [*(at_blanks(one, width) for one in above), text.text(ordered, width, again, wanted.shown)]

@@ -11,7 +11,7 @@ from kbench import axes
 from kbench.analysis.times import call_costs, ratios
 from kbench.analysis.times.machine_stability import SHARE
 from kbench.summary import TO_FASTEST, Summary
-from kbench.tables import data, of_program, otherwise, sweeps
+from kbench.tables import data, lost, of_program, otherwise, overall, sweeps
 from kbench.text import format_bound, listed, plain, significant
 from kbench.values import AS_FAST, NO_DIFFERENCE, NOT_COMPARED, OK
 
@@ -50,6 +50,12 @@ def _of_sweep(rows: Sequence[Summary], repeat_command: str) -> list[str]:
     return [one for one in sentences if one]
 
 
+def over_all(rows: Sequence[Summary], repeat_command: str = "") -> list[str]:
+    """What a run of several examples comes to: what is lost, and which backend to take or else the headline."""
+    named = overall.sentences(rows)
+    return [*lost.sentences(rows), *named] if named else [headline(rows, repeat_command)]
+
+
 def headline(summaries: Sequence[Summary], repeat_command: str = "") -> str:
     """Which rows predict otherwise, who is fastest where, how sure that is, and how the rows ended: a few sentences.
     `repeat_command` as in `answer`.
@@ -64,7 +70,7 @@ def headline(summaries: Sequence[Summary], repeat_command: str = "") -> str:
     what = "parts of the program" if any(row.work.of_program for row in summaries) and what == "examples" else what
     ranked = sorted(wins.items(), key=lambda item: (-item[1], item[0]))
     if not fastest:
-        first = "No backend has a steady epoch to compare."
+        first = "" if any(map(lost.is_lost, summaries)) else "No backend has a steady epoch to compare."
     elif not ranked:
         first = ""
     elif len(rankings) == 1:
@@ -85,7 +91,7 @@ def headline(summaries: Sequence[Summary], repeat_command: str = "") -> str:
         tail = f"All {len(summaries)} rows were measured." if len(summaries) > 1 else "The row was measured."
     else:
         tail = f"Rows: {', '.join(f'{number} {status}' for status, number in ended)}."
-    unlike = sum(bool(row.differs) for row in summaries)
+    unlike = sum(row.unranked == "differs" for row in summaries)
     if unlike:
         tail += f" {unlike} {'row was' if unlike == 1 else 'rows were'} not measured like the rest (differs)."
     synthetic = dict.fromkeys(row.example for row in summaries if data.is_synthetic(row))
@@ -94,7 +100,7 @@ def headline(summaries: Sequence[Summary], repeat_command: str = "") -> str:
     there = _unclear(summaries)
     missing = _missing(there, f"of {len(rankings)} {what}" if len(rankings) > 1 else "", repeat_command)
     parts = (first, missing, tail)
-    before = (*of_program.failures(summaries), *otherwise.sentences(summaries))
+    before = (*lost.sentences(summaries), *of_program.failures(summaries), *otherwise.sentences(summaries))
     return plain(" ".join([*before, *(part for part in parts if part)]))
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kbench.sentences import brief
+from kbench.sentences import brief, sentence
 from kbench.summary import Summary
-from kbench.tables import answers, data, heat_map, overall, sweeps
+from kbench.tables import answers, data, heat_map, sweeps
 from kbench.tables.content import by_example
 from kbench.tables.heat_map import Paint, unpainted
 from kbench.text import at_blanks, listed, plain
@@ -23,7 +23,7 @@ def is_enough(rows: Sequence[Summary]) -> bool:
 
 def text(rows: Sequence[Summary], width: int, repeat_command: str = "", paint: Paint = unpainted) -> str:
     """The lines. `repeat_command` repeats what could not be compared; `paint` colours the heat map."""
-    answer = overall.sentences(rows) or [answers.headline(rows, repeat_command)]
+    answer = answers.over_all(rows, repeat_command)
     wrong = problems(rows, repeat_command)
     left = len(wrong) - _MOST
     shown = [*wrong[:_MOST], *([f"{left} more are in summary.md."] if left > 0 else [])]
@@ -41,14 +41,15 @@ def problems(rows: Sequence[Summary], repeat_command: str = "") -> list[str]:
             (row, f"{row.status}: {row.reason}") for row in rows if row.status in (FAILED, TIMEOUT, INTERRUPTED)
         ),
         *_grouped((row, f"unavailable: {row.reason}") for row in rows if row.status == UNAVAILABLE),
-        *_grouped((row, f"not compared: {row.differs[0]}") for row in rows if row.differs),
+        *_grouped((row, f"not compared: {row.differs[0]}") for row in rows if row.unranked == "differs"),
         *_grouped((row, brief(found)) for row in rows if (found := row.has("learning"))),
+        *(f"{row.example}: {sentence(found)}." for row in rows if (found := row.has("no progress"))),
     ]
     if missing := answers.not_compared(rows, repeat_command):
         found.append(missing)
     if synthetic := list(dict.fromkeys(row.example for row in rows if data.is_synthetic(row))):
         found.append(f"On synthetic data, whose scores mean nothing: {listed(synthetic)}.")
-    return list(map(plain, found))
+    return list(dict.fromkeys(map(plain, found)))
 
 
 def _grouped(whys: Iterable[tuple[Summary, str]]) -> list[str]:

@@ -328,7 +328,7 @@ def _target_columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], st
 
 
 def _status(row: Summary, footnotes: list[str], brief: bool) -> str:
-    status = f"{row.status}, differs" if row.differs else row.status
+    status = f"{row.status}, {row.unranked}" if row.unranked else row.status
     status += ", other outputs" if row.has("call") else ""
     return marked(status, notes.chief(row) if brief and not row.work.of_program else notes.of(row), footnotes)
 
@@ -350,7 +350,9 @@ def _remarks(rows: Sequence[Summary]) -> _Remarks:
         ),
     }
     differs = {
-        "differs: not measured like the other rows, so not compared with them.": any(row.differs for row in rows)
+        "differs: not measured like the other rows, so not compared with them.": any(
+            row.unranked == "differs" for row in rows
+        )
     }
     around = {
         "around: of a call, outside its epochs and their validation.": is_fit(first.site) and first.work.by_call

@@ -11,8 +11,8 @@ from kbench.comparison.published import FigureBesideRow
 from kbench.comparison.published_accuracy import PublishedAccuracy
 from kbench.selection.suites import Suite
 from kbench.summary import Summary
-from kbench.tables import accuracies, at_a_glance, heat_map, keras_cost, overall, suites
-from kbench.tables.answers import headline
+from kbench.tables import accuracies, at_a_glance, heat_map, keras_cost, suites
+from kbench.tables.answers import over_all
 from kbench.tables.configuration import configuration
 from kbench.tables.content import Table, by_example, tables
 from kbench.tables.markdown import body, code, escape, together
@@ -95,7 +95,7 @@ def page(run: Run, plots: Mapping[str, Sequence[str]], resumed: Sequence[str] = 
 def _answer(run: Run) -> list[str]:
     """As on the screen: which backend to take, and of several examples a heat map and what is wrong."""
     rows = run.summaries
-    found = [escape(one) for one in overall.sentences(rows)] or [escape(headline(rows, run.repeat_command))]
+    found = [escape(one) for one in over_all(rows, run.repeat_command)]
     if at_a_glance.is_enough(rows):
         shown = heat_map.text(rows, _WIDTH)
         # Nothing can be escaped within a fence: names that could end it, or look like HTML, have tables alone.

@@ -213,8 +213,8 @@ def _name(row: Summary, rows: Iterable[Summary], column: str) -> str:
 
 def _value(row: Summary, layout: Layout) -> str:
     """What the row shows; its status, if that is not ok."""
-    if row.status != OK or row.differs:
-        return "differs" if row.differs else row.status
+    if row.status != OK or row.unranked:
+        return row.unranked or row.status
     if layout.unit == _ACCURACY:
         return accuracy(row)
     per_1000 = row.seconds_per_1000_samples

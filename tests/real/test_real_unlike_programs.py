@@ -139,3 +139,19 @@ def test_of_the_same_program_that_is_honest_nothing_is_said(kbench: Kbench, tmp_
     finished = measured(kbench, tmp_path, odd=False)
     assert sentences(finished) == []
     assert not any(words in finished.output for words in ("unlike", "otherwise", "other inputs", "trains nothing"))
+
+
+NAN = "m = net()\nm.compile(keras.optimizers.SGD(1e30), m.loss)\nm.fit(x, y, epochs=3, batch_size=32, verbose=0)\n"
+
+
+def test_a_loss_that_is_nan_on_both_is_the_first_sentence_and_no_time_is_ranked(
+    kbench: Kbench, tmp_path: Path
+) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM.replace("ODD_IS", "False").lstrip() + NAN, "utf-8")
+    finished = kbench.script(path, "keras3/jax,keras3/torch")
+    line = path.read_text("utf-8").count("\n")
+    first = " ".join(finished.output.split("\n\n")[1].split())
+    where = f"program.py: fit, line {line}"
+    assert first == f"The loss of {where} is nan from epoch 1 on keras3/jax and keras3/torch: no time is ranked."
+    assert {row.relative_to_fastest for row in summarised(finished.results()) if row.work.compared} == {None}

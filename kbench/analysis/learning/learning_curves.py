@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kbench.analysis.sameness import not_finite
 from kbench.epochs import Epoch
 from kbench.values import OK, Measured
 
@@ -72,7 +73,8 @@ def unrisen(measured: Sequence[Measured]) -> str:
     It rises if the last epoch's is above the first's by more than two standard errors of their difference, which
     come from the number of validation samples.
     """
-    ok = [one for one in measured if one.outcome.status == OK and has(one, "val_accuracy")]
+    trained = [one for one in measured if one.outcome.status == OK and not_finite.finding(one) is None]
+    ok = [one for one in trained if has(one, "val_accuracy")]
     curves = [curve(one, "val_accuracy").values for one in ok]
     counts = [one.cell.validation_samples for one in ok]
     if not ok or min(counts) < 1 or min(map(len, curves)) < 2:

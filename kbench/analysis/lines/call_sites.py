@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from kbench.analysis.sameness import call_outputs
+from kbench.analysis.sameness import call_outputs, not_finite
 from kbench.analysis.times import call_costs, memory_growth
 from kbench.analysis.times.call_costs import CallCost
 from kbench.axes import EXAMPLE, Value
@@ -57,7 +57,11 @@ def by_line(measured: Sequence[Measured], by_call: bool = True) -> list[Measured
         whole = part.cell.at(site="").id
         taken.setdefault(whole, []).append(part.facts.site_seconds or 0.0)
     outside = [rest for one in measured for rest in _outside(one, taken.get(one.cell.id, ()))]
-    return [*parts, *outside, *map(_whole, measured)]
+    lost: dict[str, Finding] = {}  # by the lines of each cell
+    for part in (part for name in found for part in found[name]):
+        if (how := not_finite.finding(part)) is not None:
+            lost.setdefault(part.cell.at(site="").id, how)
+    return [*parts, *outside, *(_whole(one, lost.get(one.cell.id)) for one in measured)]
 
 
 def _line(part: Measured) -> Line:
@@ -215,7 +219,8 @@ def _outside(one: Measured, taken: Sequence[float]) -> Iterable[Measured]:
     yield _part(one, OUTSIDE, facts, epochs=(Epoch(2, rest, 0),))
 
 
-def _whole(one: Measured) -> Measured:
+def _whole(one: Measured, lost: Finding | None) -> Measured:
+    """lost: what is no finite number in one of its lines."""
     program = one.facts.program
     seconds = None if program is None else program.seconds
     taken = one.outcome.seconds if seconds is None else seconds
@@ -223,7 +228,7 @@ def _whole(one: Measured) -> Measured:
     all_of_it = () if taken is None else (Epoch(2, taken, 0),)
     loops = all(name.startswith("call,") for name in one.facts.sites) and one.outcome.status == OK
     looped = program is not None and program.keras and loops
-    remark = (Finding(kind="no calls"),) if looped else ()
+    remark = (*((lost,) if lost else ()), *((Finding(kind="no calls"),) if looped else ()))
     # Nothing but the program itself has to be equal: two versions of it may be compared.
     facts = {"unit": RUN, "site_seconds": seconds, "layers": (Described(WHOLE, {}, []),)}
     return _part(one, WHOLE, {**facts, "notes": one.facts.notes}, epochs=all_of_it, findings=remark)

@@ -30,8 +30,8 @@ def words(row: Summary) -> str:
     """The row's ratio, or why it has none."""
     if (ratio := shown_ratio(row)) is not None:
         return format_ratio(ratio, row.verdict)
-    if row.status == OK and row.differs:
-        return "differs"
+    if row.status == OK and row.unranked:
+        return row.unranked
     if row.status == OK and row.baseline and row.relative_to_fastest is not None:
         return "no baseline"
     return f"one {row.work.unit}" if row.status == OK and row.epochs == 1 else row.status

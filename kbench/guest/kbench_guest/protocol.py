@@ -62,7 +62,7 @@ EVENTS = {
         "epoch": "integer", "steps": "integer?", "samples": "integer?", "sha256": "text?",
         "learning_rate": "number?", "learning_rate_at_end": "number?", "weights_changed": "integer?",
         "callback_seconds": "number?", "updates": "integer?", "threads": "object?", "cores": "integer?",
-        "ready_seconds": "number?", "outputs_off": "number?",
+        "ready_seconds": "number?", "outputs_off": "number?", "not_finite": "integer?",
         "validation_sha256": "text?", "moved": "list?",
     },
     "worker": {

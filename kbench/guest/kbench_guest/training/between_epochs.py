@@ -30,6 +30,7 @@ class WeightsAndRateWatch:
         self._framework, self._model = framework, model
         self._by_scores = any(type(one).__name__ == BY_SCORES for one in callbacks)
         self._epochs = 0
+        self._lost = 0
         self._trained: List[np.ndarray] = []  # numbers of the weights that training changes, when last looked at
         self._ended = guarded(self._weights)
         self._updates: Optional[int] = None
@@ -45,7 +46,9 @@ class WeightsAndRateWatch:
         self._began = self._trained
 
     def ends(self) -> None:
+        self._lost = 0
         self._ended = guarded(self._weights)
+        self._found["not_finite"] = self._lost or None
         self._found["moved"] = guarded(self._moved)
         self._found["learning_rate_at_end"] = self._rate()
         counted = guarded(self._framework.updates, self._model)
@@ -53,8 +56,9 @@ class WeightsAndRateWatch:
             self._found["updates"] = counted - self._updates
 
     def found(self) -> Dict[str, Any]:
-        """{"weights_changed", "learning_rate", "learning_rate_at_end", "updates", "moved"} of the epoch that is
-        over, as far as they are known. moved: how far it moved each weight that training changes.
+        """{"weights_changed", "learning_rate", "learning_rate_at_end", "updates", "not_finite", "moved"} of the epoch
+        that is over, as far as they are known. not_finite: the number of weights with what is no number, if there are
+        any; moved: how far it moved each weight that training changes.
         """
         return {name: value for name, value in self._found.items() if value is not None}
 
@@ -63,6 +67,7 @@ class WeightsAndRateWatch:
         for place, value in enumerate(self._framework.all_weights(self._model)):
             flat = np.asarray(value).reshape(-1)
             is_float = flat.dtype.kind == "f"
+            self._lost += is_float and not np.isfinite(flat).all()
             some = flat[:: max(1, flat.size // NUMBERS)]
             digest = zlib.crc32(some.tobytes(), digest)
             if is_float and (trained is None or trained[place]):

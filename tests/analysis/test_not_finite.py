@@ -1,0 +1,93 @@
+"""What is no finite number is found, with since when, and such a row has no rank, not even a program's."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from fake_runs import cell, known, measured, summary
+
+from kbench import sentences
+from kbench.analysis.lines.call_sites import by_line
+from kbench.analysis.sameness import not_finite
+from kbench.analysis.summaries import summarise
+from kbench.epochs import Epoch
+from kbench.findings import Finding
+from kbench.tables import answers, at_a_glance, lost
+from kbench.values import FAILED, SCRIPT, Measured, Outcome
+
+NAN, INF = math.nan, math.inf
+
+
+def said(one: Measured) -> str:
+    found = not_finite.finding(one)
+    return "" if found is None else sentences.sentence(found)
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ({"loss": [1.0, NAN, NAN], "val_loss": [NAN, NAN, NAN]}, "its loss is nan from epoch 2"),
+        ({"loss": [INF, 1.0, 0.5]}, "its loss is infinite in epoch 1"),
+        ({"loss": [1.0, 1.0, INF]}, "its loss is infinite from epoch 3"),
+        ({"loss": 1.0, "val_accuracy": [0.5, NAN, 0.5]}, "its validation accuracy is nan in epoch 2"),
+        ({"loss": 1.0, "metrics": {"val_auc": NAN}}, "its val_auc is nan from epoch 1"),
+        ({"loss": 1.0, "val_loss": None}, ""),
+    ],
+)
+def test_the_first_score_and_since_when(scores: dict[str, Any], expected: str) -> None:
+    assert said(measured(cell(), 1.0, 1.0, 1.0, **scores)) == expected
+
+
+def test_weights_and_outputs_are_looked_at_too_and_of_what_failed_nothing_is_said() -> None:
+    received = {2: {"event": "received", "epoch": 2, "not_finite": 3}}
+    facts: dict[str, Any] = {"probe": [[0.5]], "probe_scales": [0.5], "received": received}
+    assert said(measured(cell(), 1.0, 1.0, loss=1.0, facts=facts)) == "its weights are nan from epoch 2"
+    for scale in (None, NAN, INF):
+        facts = {"probe": [[0.5], [1.0]], "probe_scales": [0.5, scale]}
+        assert said(measured(cell(task="infer"), 1.0, 1.0, facts=facts)) == "its outputs are nan"
+    assert said(measured(cell(), 1.0, loss=NAN, status=FAILED)) == ""
+
+
+def program(backend: str, **losses: float | None) -> Measured:
+    """A program with two fits, and what the loss of each is in its second epoch."""
+    epochs = tuple(
+        Epoch(number, 1.0, 100, site=site.replace("_", ", line "), loss=loss if number == 2 else 1.0)
+        for site, loss in losses.items()
+        for number in (1, 2, 3)
+    )
+    sites = {site.replace("_", ", line "): {"site": site, "task": "train", "facts": {}} for site in losses}
+    facts = known(task=SCRIPT, sites=sites, program={"seconds": 9.0, "keras": 1})
+    return Measured(cell("train.py", backend), Outcome("ok"), epochs, {}, facts)
+
+
+def test_a_line_of_a_program_and_the_whole_of_it_lose_their_rank() -> None:
+    rows = summarise(by_line([program(f"a/{name}", fit_3=NAN, fit_9=0.5) for name in "xy"]))
+    ranked = {row.site: row.relative_to_fastest is not None for row in rows if row.work.compared}
+    assert ranked == {"fit, line 3": False, "fit, line 9": True, "whole program": False}
+    assert lost.sentences(rows) == [
+        "The loss of train.py: fit, line 3 is nan in epoch 2 on a/x and a/y: no time is ranked."
+    ]
+    assert {row.notes for row in rows} == {()}
+
+
+LOST = Finding(kind="not finite", aspect="loss", own="nan", about={"epoch": 1, "on": True})
+
+
+def test_one_sentence_names_all_examples_and_it_stands_first() -> None:
+    rows = [
+        summary(backend, example, findings=findings, relative_to_fastest=None if findings else 1.0)
+        for example, nans in (("a", "xy"), ("b", "xy"), ("c", "x"), ("d", ""))
+        for backend in ("k/x", "k/y")
+        for findings in [(LOST,) if backend[-1] in nans else ()]
+    ]
+    first = [
+        "The loss of a and b is nan from epoch 1 on k/x and k/y: no time is ranked.",
+        "The loss of c is nan from epoch 1 on k/x: not ranked.",
+    ]
+    assert lost.sentences(rows) == first
+    assert answers.headline(rows).startswith(" ".join(first))
+    assert at_a_glance.text(rows, 200).startswith(" ".join(first))
+    assert not any("nan" in one for one in at_a_glance.problems(rows)), "once is enough"
+    assert "No backend has a steady epoch" not in answers.headline(rows[:4])
