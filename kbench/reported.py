@@ -68,6 +68,7 @@ class Step(Event, frozen=True, tag="step"):
     draws: tuple[str, ...] | None = None  # the random numbers that its layers ask for; None: unknown
     repeats: int | None = None  # whether an input of whole numbers has one more than once; None in old runs
     unchecked: str | None = None
+    point: int | None = None  # where: see kbench_guest/proof/generic_point.py; None in old runs, which had one
 
 
 class StepAgain(Event, frozen=True, tag="step_again"):
@@ -78,6 +79,7 @@ class StepAgain(Event, frozen=True, tag="step_again"):
     loss_rounding: float | None = None
     noisy_loss: float | None = None
     draws: tuple[str, ...] = ()
+    point: int | None = None
 
 
 class Received(Event, frozen=True, tag="received"):
@@ -393,6 +395,8 @@ class Facts(msgspec.Struct, frozen=True, dict=True):  # which keeps what is aske
     order_of_updates: str | None = None
     first_step: Step | None = None
     step_again: StepAgain | None = None
+    step_elsewhere: Step | None = None  # the first one at a second point; None in old runs
+    step_elsewhere_again: StepAgain | None = None
     received: dict[int, Received] = {}  # by the number of the epoch
     workers: tuple[WorkerEpoch, ...] = ()  # where there are several
     stopped_after: int | None = None  # the epoch after which callbacks ended it

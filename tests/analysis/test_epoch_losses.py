@@ -208,6 +208,23 @@ def test_averages_that_are_known_to_differ_explain_another_validation_and_no_oth
     assert "the loss of epoch 2" in said(*beside(1.0, 0.9))["keras9-b"][0]
 
 
+def test_a_loss_differs_in_two_epochs_where_a_difference_is_declared() -> None:
+    """How far the declared difference takes a loss is not known exactly."""
+
+    def beside(*losses: float, declared: bool = True) -> dict[str, tuple[str, ...]]:
+        cells = [epochs("a", (1.0,) * len(losses)), epochs("b", losses)]
+        if declared:  # of one alone
+            cells[0] = replace(cells[0], facts=msgspec.structs.replace(cells[0].facts, explained=()))
+        return said(*cells)
+
+    assert beside(1.14, 1.0, 1.0) == beside(1.0, 1.0, 1.22) == {}
+    assert "the loss of epoch 1: 1.14" in beside(1.14, 1.2, 1.0)["keras9-b"][0]
+    assert "the loss of epoch 1: 1.14" in beside(1.14, 1.0, 1.3)["keras9-b"][0]
+    assert "the loss of epoch 1: 1.14" in beside(1.14)["keras9-b"][0], "it has no other"
+    assert "the loss of epoch 1: 1.30" in beside(1.3, 1.0)["keras9-b"][0], "so far no dropout takes it"
+    assert "the loss of epoch 1: 1.14" in beside(1.14, 1.0, 1.0, declared=False)["keras9-b"][0]
+
+
 def test_accuracies_may_be_apart_at_the_same_loss_where_nothing_is_learnt() -> None:
     usual = epochs("a", (0.7, 0.69), ["dropout"], val_loss=(0.7, 0.69), val_accuracy=(0.3, 0.3), accuracy=(0.3, 0.3))
     other = epochs("b", (0.7, 0.69), ["dropout"], val_loss=(0.7, 0.7), val_accuracy=(0.7, 0.7), accuracy=(0.7, 0.7))

@@ -161,6 +161,63 @@ def test_how_far_a_change_is_off_is_told_where_its_size_does_not_show_it() -> No
     ]
 
 
+def twice(name: str, *points: dict[str, Any], **more: Any) -> Measured:
+    """A cell that took its step at two points; of each, what is another in it, or in its kernel."""
+    steps = []
+    for point in points:
+        kernel = {key: value for key, value in point.items() if key in KERNEL}
+        rest = {key: value for key, value in point.items() if key not in KERNEL}
+        steps.append({**STEP, "changes": [{**KERNEL, **kernel}], **rest})
+    return one(name, facts={"step_elsewhere": {**steps[1], "point": 1}, **more}, **steps[0])
+
+
+TIE: dict[str, Any] = {"change": 0.51, "sums": [0.31, 0.4]}
+FAR: dict[str, Any] = {"change": 0.6, "sums": [0.5, 0.4]}
+
+
+def test_what_differs_at_one_point_alone_is_a_tie_or_rounding() -> None:
+    usual = twice("a", {}, {})
+    for points in (({}, TIE), (TIE, {}), (FAR, {}), ({"loss": 2.501}, {})):
+        assert said(usual, twice("b", *points)) == []
+    assert said(usual, twice("b", TIE, FAR)) == [
+        "unlike keras9/a in the first optimizer step: Dense 2's kernel changes by 0.5100 instead of 0.5000"
+    ]
+    assert said(usual, twice("b", TIE, {**FAR, "rounding": 0.1})) == [], "rounding takes it as far there"
+    assert said(usual, one("b", TIE)) != [], "in a run that took it at one point"
+    assert said(one("a"), twice("b", TIE, {})) != [], "beside such a run"
+    assert said(usual, twice("b", {"loss": 2.501}, {"loss": 2.502})) == [
+        "unlike keras9/a in the loss of the first batch: 2.501 instead of 2.500"
+    ]
+
+
+def test_a_loss_that_no_tie_takes_so_far_differs_at_one_point_alone() -> None:
+    usual = twice("a", {}, {})
+    for points in (({"loss": 2.6}, {}), ({}, {"loss": 2.6}), ({}, {"loss": None})):
+        assert len(said(usual, twice("b", *points))) == 1
+
+
+def test_another_weight_at_another_point_is_another_tie() -> None:
+    bias = {**KERNEL, "weight": "bias"}
+
+    def at(*odd: bool) -> list[dict[str, Any]]:
+        return [{**change, **(TIE if is_odd else {})} for change, is_odd in zip((KERNEL, bias), odd, strict=True)]
+
+    usual = twice("a", {"changes": at(False, False)}, {"changes": at(False, False)})
+    assert said(usual, twice("b", {"changes": at(True, False)}, {"changes": at(False, True)})) == []
+    (sentence,) = said(usual, twice("b", {"changes": at(True, True)}, {"changes": at(False, True)}))
+    assert "Dense 2's bias" in sentence
+
+
+def test_what_is_declared_is_a_note_at_whichever_point_it_shows() -> None:
+    off = {"sums": [0.3, 0.45]}
+    for points in ((off, {}), ({}, off), (off, off)):
+        known = twice("b", *points, explained=[KNOWN])
+        assert said(twice("a", {}, {}), known) == []
+        assert notes(twice("a", {}, {}), known) == {
+            "keras9/b": ["known difference from keras9/a in its first step: It is known."]
+        }
+
+
 def before_normalization(change: float, rounding: float) -> dict[str, Any]:
     """Steps of a kernel, and of a bias in front of a BatchNormalization, whose gradient is 0."""
     bias = {"weight": "bias", "norm": 0.0, "change": change, "sums": [change], "rounding": rounding}

@@ -74,3 +74,24 @@ def test_a_step_that_has_changed_alike_on_all_backends_is_the_examples_own() -> 
 def test_a_step_whose_random_numbers_cannot_be_fixed_is_not_compared() -> None:
     unfixed = {**STEP, "loss_rounding": 0.1}
     assert said(one("x", first=unfixed), one("z", {**AGAIN, "loss": 2.3}, unfixed)) == {}
+
+
+def test_a_step_that_has_changed_at_one_of_two_points_is_a_tie() -> None:
+    def at_two(name: str, first: dict[str, Any], second: dict[str, Any]) -> Measured:
+        facts = {"step_elsewhere": {**STEP, "point": 1}, "step_elsewhere_again": {**second, "point": 1}}
+        usual = {"parameters": 1, "weights": "seeded", "first_step": STEP, "step_again": first}
+        return measured(cell(backend=f"keras9/{name}"), 1.0, 1.0, facts={**usual, **facts})
+
+    usual, later, tie = at_two("x", AGAIN, AGAIN), {**AGAIN, "loss": 2.3}, changed(change=0.49)
+    for points in ((tie, AGAIN), (AGAIN, tie)):
+        assert said(usual, at_two("z", *points)) == {}
+    assert said(usual, at_two("z", tie, tie)) == {
+        "keras9-z": (OTHER + "Dense 1's kernel changes by 0.4900 instead of 0.5000",)
+    }
+    for points in ((later, AGAIN), (AGAIN, later)):
+        assert said(usual, at_two("z", *points)) == {"keras9-z": (OTHER + "the loss 2.300 instead of 2.500",)}
+    # Where all have changed, their last steps are compared at both points, too.
+    changed_alike = at_two("x", later, later)
+    assert said(changed_alike, at_two("z", {**later, **tie, "loss": 2.3}, later)) == {}
+    both = {**later, **tie, "loss": 2.3}
+    assert "Dense 1's kernel changes by" in said(changed_alike, at_two("z", both, both))["keras9-z"][0]

@@ -293,7 +293,11 @@ def what_is_honest_differs_nowhere(first: dict[str, Measured], found: dict[str, 
         if name.startswith("honest_"):
             both = [first[name], other]
             assert fingerprints.differences(both) == {}
-            assert [one.facts.first_step and one.facts.first_step.unchecked for one in both] == [None, None]
+            for one in both:
+                first_step, elsewhere = one.facts.first_step, one.facts.step_elsewhere
+                assert first_step is not None and elsewhere is not None
+                assert first_step.unchecked is elsewhere.unchecked is None
+                assert first_step.draws == elsewhere.draws and first_step.loss != elsewhere.loss
 
 
 IMAGES = '''"""Normalised images."""

@@ -48,6 +48,19 @@ def test_the_kernel_of_recurrent_layers_is_a_fact_of_its_own_event() -> None:
     assert parse_events(LINES).facts.recurrent_kernel == ""
 
 
+def test_steps_at_two_points_are_two_facts() -> None:
+    def written(event: str, loss: float, **more: int) -> bytes:
+        return json.dumps({"event": event, "loss": loss, "changes": [], **more}).encode() + b"\n"
+
+    first, second = written("step", 1.0, point=0), written("step", 2.0, point=1)
+    again = written("step_again", 3.0, point=0) + written("step_again", 4.0, point=1)
+    facts = parse_events([*LINES, first, second, again]).facts
+    steps = (facts.first_step, facts.step_elsewhere, facts.step_again, facts.step_elsewhere_again)
+    assert [step and step.loss for step in steps] == [1.0, 2.0, 3.0, 4.0]
+    of_old = parse_events([*LINES, written("step", 1.0)]).facts
+    assert of_old.first_step is not None and of_old.first_step.loss == 1.0 and of_old.step_elsewhere is None
+
+
 USUAL: dict[str, Any] = {"event": "epoch", "epoch": 2, "seconds": 1.5, "samples": 9, "loss": 0.5, "accuracy": 0.25}
 USUAL |= {"val_loss": 1.0, "val_accuracy": 0.5, "evaluation_seconds": 0.1, "teardown_seconds": 0.2}
 USUAL["step_seconds"] = [0.5, 1.0]

@@ -90,16 +90,26 @@ def differences(cells: Sequence[Measured]) -> list[tuple[Measured, Finding]]:
 
 def _of_cell(one: Measured, cells: Sequence[Measured]) -> Finding | None:
     """The first difference that is not known, or else the first that is."""
-    known = None
+    known, in_doubt = None, None
+    compared = 0
     for pair in _pairs(one, cells):
+        compared += 1
         how = _difference(pair, known is not None)
         if how is None:
             continue
         how = replace(how, reference=pair.reference.cell.backend)
-        if how.differs:
-            return how
-        known = known or how
-    return known
+        if not how.differs:
+            known = known or how
+        elif in_doubt or not _needs_another(pair, how):
+            return in_doubt or how
+        else:
+            in_doubt = how
+    return (in_doubt if compared == 1 else None) or known
+
+
+def _needs_another(pair: _Pair, how: Finding) -> bool:
+    """Whether the loss of one epoch alone says little, because how far a known difference takes it is not known."""
+    return how.aspect == "loss" and 0 < _known(pair) < pair.share <= BY_CHANCE
 
 
 def _difference(pair: _Pair, known: bool) -> Finding | None:

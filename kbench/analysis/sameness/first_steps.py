@@ -1,11 +1,18 @@
-"""Compares the first optimizer steps that cells took on trial: the loss, and how each weight changed."""
+"""Compares the first optimizer steps that cells took on trial: the loss, and how each weight changed.
+
+Two of a million numbers of which a maximum is taken may be so near that rounding decides, or one so near zero whether
+a relu lets it pass, on each processor otherwise. That moves no loss, which is continuous, but what a step changes. So
+each cell takes the step at two points, and what differs at one alone is such a tie, or rounding.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
+
+import msgspec
 
 from kbench.analysis.sameness import averages
 from kbench.analysis.sameness.averages import Average
@@ -45,6 +52,19 @@ class Check:
     trained: bool = True  # no moving average
     moving: tuple[Average | None, Average | None] = (None, None)  # its own and the other's
 
+    @property
+    def subject(self) -> tuple[object, ...]:
+        """Of which weight or loss it is, at whatever point."""
+        return self.what, self.layer, *(self.found.about.get(name) for name in ("number", "weight", "noise"))
+
+    @property
+    def is_beyond_ties(self) -> bool:
+        """Whether no tie or rounding takes it so far, so that it says enough at one point alone."""
+        return self.what == "loss" and not self.distance <= RANDOM * self.scale
+
+
+Differing = Mapping[tuple[object, ...], Check]  # by the subject
+
 
 def unchecked(one: Measured) -> tuple[Finding, ...]:
     """Of a step that says nothing."""
@@ -69,13 +89,53 @@ def _why_unchecked(step: Step) -> str:
 
 def compare(one: Measured, other: Measured) -> tuple[Finding | None, tuple[str, ...]]:
     """(how the first step of `one` differs from the other's, or else the reasons of what is declared)."""
-    own, right = one.facts.first_step, other.facts.first_step
-    if own is None or right is None:
+    compared = [_differing(*pair) for pair in _points(one, other)]
+    told = [found for found in compared if found is not None]
+    if compared[0] is None:
         return None, ()
-    if _why_unchecked(own) or _why_unchecked(right):
-        return None, ()
-    reasons: dict[str, None] = {}
+    check = most_telling(lasting([found for found, _ in told]))
+    if check is not None:
+        return check.found, ()
+    return None, tuple(dict.fromkeys(reason for _, reasons in told for reason in reasons))
+
+
+def _points(one: Measured, other: Measured) -> Iterator[tuple[Measured, Measured]]:
+    """The two cells at each point at which both took the step."""
+    yield one, other
+    if one.facts.step_elsewhere is not None and other.facts.step_elsewhere is not None:
+        yield _elsewhere(one), _elsewhere(other)
+
+
+def _elsewhere(one: Measured) -> Measured:
+    """The cell as if its step at the second point were that at the first."""
+    return replace(one, facts=msgspec.structs.replace(one.facts, first_step=one.facts.step_elsewhere))
+
+
+def lasting(points: Sequence[Differing]) -> list[Check]:
+    """What differs at every point, as it does at the first, and what differs so much that one is enough."""
+    first = [check for subject, check in points[0].items() if all(subject in others for others in points[1:])]
+    alone = [check for checks in points for check in checks.values() if check.is_beyond_ties]
+    return [*first, *(check for check in alone if check not in first)]
+
+
+def most_telling(checks: Sequence[Check]) -> Check | None:
+    """A loss, whose cause is nearer than that of any weight, or else what differs most."""
     worst: Check | None = None
+    for check in checks:
+        if check.what == "loss":
+            return check
+        if worst is None or check.distance * worst.allowed > worst.distance * check.allowed:
+            worst = check
+    return worst
+
+
+def _differing(one: Measured, other: Measured) -> tuple[Differing, Iterable[str]] | None:
+    """(what differs at a point without a declared reason, the reasons of the rest); None where they say nothing."""
+    own, right = one.facts.first_step, other.facts.first_step
+    if own is None or right is None or _why_unchecked(own) or _why_unchecked(right):
+        return None
+    found: dict[tuple[object, ...], Check] = {}
+    reasons: dict[str, None] = {}
     for part in _parts(own, right):
         if part.distance <= (0.0 if math.isnan(part.allowed) else part.allowed):  # of what is no number on both
             continue
@@ -84,11 +144,9 @@ def compare(one: Measured, other: Measured) -> tuple[Finding | None, tuple[str, 
         )
         if reason:
             reasons[reason] = None
-        elif part.what == "loss":  # its cause is nearer than that of any weight
-            return part.found, ()
-        elif worst is None or part.distance * worst.allowed > worst.distance * part.allowed:
-            worst = part
-    return (None, tuple(reasons)) if worst is None else (worst.found, ())
+        else:
+            found[part.subject] = part
+    return found, reasons
 
 
 def _parts(own: Step, right: Step) -> Iterator[Check]:

@@ -13,6 +13,7 @@ from dataclasses import replace
 import msgspec
 
 from kbench.analysis.sameness import first_steps
+from kbench.analysis.sameness.first_steps import Check
 from kbench.analysis.sameness.usual import majority
 from kbench.findings import Finding
 from kbench.reported import Change, Step, StepAgain
@@ -46,15 +47,23 @@ _OF_A_STEP = ("loss", "noisy_loss", "draws")
 
 
 def _at_the_end(one: Measured) -> Measured:
-    """The cell as if its last step were its first."""
-    first, again = one.facts.first_step, one.facts.step_again
-    assert first is not None and again is not None
+    """The cell as if its last steps were its first."""
+    facts = one.facts
+    steps = {
+        "first_step": _as_first(facts.first_step, facts.step_again),
+        "step_elsewhere": _as_first(facts.step_elsewhere, facts.step_elsewhere_again),
+    }
+    return replace(one, facts=msgspec.structs.replace(facts, **steps))
+
+
+def _as_first(first: Step | None, again: StepAgain | None) -> Step | None:
+    if first is None or again is None:
+        return None
     changes = tuple(
         msgspec.structs.replace(mine, rounding=before.rounding)
         for mine, before in zip(again.changes, first.changes, strict=False)
     )
-    step = msgspec.structs.replace(first, changes=changes, **{n: getattr(again, n) for n in _OF_A_STEP})
-    return replace(one, facts=msgspec.structs.replace(one.facts, first_step=step))
+    return msgspec.structs.replace(first, changes=changes, **{n: getattr(again, n) for n in _OF_A_STEP})
 
 
 def _is_checked(one: Measured) -> bool:
@@ -62,38 +71,44 @@ def _is_checked(one: Measured) -> bool:
 
 
 def changed(one: Measured) -> Finding | None:
-    """What of its step has changed; None if nothing has, or that is not known."""
-    first, again = one.facts.first_step, one.facts.step_again
-    if first is None or again is None or not _is_checked(one):
+    """What of its step has changed, at both points if it was taken at two; None if nothing, or that is not known."""
+    if not _is_checked(one):
         return None
-    how = Finding(kind="last step")
+    facts = one.facts
+    steps = [(facts.first_step, facts.step_again), (facts.step_elsewhere, facts.step_elsewhere_again)]
+    points = [
+        {check.subject: check for check in _checks(first, again) if not check.distance <= check.allowed}
+        for first, again in steps
+        if first is not None and again is not None
+    ]
+    checks = first_steps.lasting(points)
+    drawn = next((check for check in checks if check.found.aspect == "draws"), None)
+    check = drawn or first_steps.most_telling(checks)
+    return None if check is None else check.found
+
+
+def _checks(first: Step, again: StepAgain) -> Iterator[Check]:
+    """All that must be the same of a step."""
     if first.draws != again.draws:
-        return replace(how, aspect="draws", own=again.draws, other=first.draws)
+        how = Finding(kind="last step", aspect="draws", own=again.draws, other=first.draws)
+        yield Check("", "", math.inf, 0.0, 1.0, how)
     for before, now, noise in ((first.loss, again.loss, False), (first.noisy_loss, again.noisy_loss, True)):
         allowed = SAME * abs(before or 0.0) + first_steps.ROUNDING * (first.loss_rounding or 0.0) + 1e-7
-        if _apart(before, now) > allowed:
-            return replace(how, aspect="loss", own=now, other=before, about={"noise": noise})
-    weights = list(_weights(first, again))
-    return max(weights, key=lambda one: one[0])[1] if weights else None
-
-
-def _weights(first: Step, again: StepAgain) -> Iterator[tuple[float, Finding]]:
-    """(how many times more than is allowed, how) of each weight that changes otherwise."""
-    for before, now in zip(first.changes, again.changes, strict=False):
+        how = Finding(kind="last step", aspect="loss", own=now, other=before, about={"noise": noise})
+        yield Check("loss", "", _apart(before, now), allowed, abs(before or 0.0), how)
+    for mine, theirs in zip(first.changes, again.changes, strict=False):
         for noise, sizes, sums in (
-            (False, (before.change, now.change), (before.sums, now.sums)),
-            (True, (before.noisy, now.noisy), (before.noisy_sums, now.noisy_sums)),
+            (False, (mine.change, theirs.change), (mine.sums, theirs.sums)),
+            (True, (mine.noisy, theirs.noisy), (mine.noisy_sums, theirs.noisy_sums)),
         ):
             scale = max(size or 0.0 for size in sizes)
             distance = max(_apart(*sizes), math.hypot(*map(_apart, *sums)))
-            allowed = SAME * scale + first_steps.WEIGHT * (before.norm or 0.0) + _rounding(before) + 1e-30
-            if distance <= allowed:
-                continue
-            about = {"layer": now.kind, "number": now.number, "weight": now.weight, "noise": noise}
+            allowed = SAME * scale + first_steps.WEIGHT * (mine.norm or 0.0) + _rounding(mine) + 1e-30
+            about = {"layer": theirs.kind, "number": theirs.number, "weight": theirs.weight, "noise": noise}
             turned = {} if _apart(*sizes) > SIZE * scale else {"off": distance / (scale or 1.0)}
             aspect = "direction" if turned else "size"
             how = Finding(kind="last step", aspect=aspect, own=sizes[1], other=sizes[0], about=about | turned)
-            yield distance / allowed, how
+            yield Check("1 step", theirs.kind, distance, allowed, scale, how)
 
 
 def _rounding(one: Change) -> float:

@@ -44,10 +44,11 @@ EVENTS = {
     "probe": {"outputs": "list", "scales": "list?"},
     "step": {
         "loss": "number?", "loss_rounding": "number?", "noisy_loss": "number?", "changes": "list",
-        "draws": "list?", "repeats": "integer?", "unchecked": "text?",
+        "draws": "list?", "repeats": "integer?", "unchecked": "text?", "point": "integer?",
     },
     "step_again": {
         "loss": "number?", "loss_rounding": "number?", "noisy_loss": "number?", "changes": "list", "draws": "list",
+        "point": "integer?",
     },
     "epoch": {
         "epoch": "integer", "seconds": "number", "samples": "integer",

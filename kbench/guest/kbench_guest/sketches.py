@@ -1,5 +1,6 @@
 """Small descriptions of arrays that tell how far two of them are apart, the same on every backend; of numpy alone."""
 
+import functools
 from typing import Any, Dict, List, Tuple
 
 import numpy as np
@@ -31,10 +32,14 @@ def sums(change: np.ndarray) -> List[float]:
     A count sketch (Charikar, Chen and Farach-Colton 2002): every number is in one of them.
     """
     flat = np.ravel(change)
-    signs = np.where(np.random.RandomState(0).rand(flat.size) < 0.5, 1.0, -1.0)
     padded = np.zeros(-(-flat.size // SUMS) * SUMS)
-    padded[: flat.size] = flat * signs
+    padded[: flat.size] = flat * _signs(flat.size)
     return padded.reshape(-1, SUMS).sum(axis=0).tolist()
+
+
+@functools.lru_cache(maxsize=1)  # to draw takes longest, and sums of the same weight follow each other
+def _signs(size: int) -> np.ndarray:
+    return np.where(np.random.RandomState(0).rand(size) < 0.5, 1, -1).astype("int8")
 
 
 def drawn(output: Any) -> Tuple[List[float], float]:

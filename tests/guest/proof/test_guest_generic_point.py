@@ -23,6 +23,20 @@ def test_zeros_and_ones_of_weights_are_moved_and_other_numbers_stay(tmp_path: Pa
         assert (module.weight(counts, 7, 0, 0) == counts).all()
 
 
+def test_at_another_point_all_weights_are_others_of_the_same_sign_and_nearly_the_same_size(tmp_path: Path) -> None:
+    value = np.array([[0.0, 1.0, 0.5], [-0.5, 2.0, 0.5]], "float32")
+    with guest(tmp_path, "proof.generic_point") as (module,):
+        first, second, third = (module.weight(value, 7, 2, 1, point) for point in range(3))
+        assert second.dtype == "float32" and not (second == first).any() and not (second == third).any()
+        assert (np.abs(second / module.weight(value, 7, 2, 1)) > 0).all() and second[0, 0] > 0
+        others = value[value > 1] / second[value > 1]
+        assert (np.abs(others - 1) <= 1.01 * module.SPREAD / (1 - module.SPREAD)).all()
+        assert (module.weight(value, 7, 2, 1, 1) == second).all()
+        x = np.ones((8, 4), "float32")
+        first, second = (module.GenericInputs(0, {}, point=point).with_noise(x) for point in range(2))
+        assert not (first == second).any()
+
+
 def test_no_number_of_a_float_input_occurs_twice_and_each_feature_is_moved_little(tmp_path: Path) -> None:
     x = np.zeros((8, 5, 5, 2), "float32")
     x[:, 1:3, 1:3] = [1.0, 1000.0]

@@ -33,6 +33,11 @@ def test_the_step_takes_a_few_samples_as_often_as_fill_a_fixed_batch(
         assert [one.tolist() for one in few.model_inputs()] == [samples, samples]
         assert few.model_targets()["y"].tolist() == few.weighted()["sample_weight"].tolist() == samples
         assert few.samples == len(samples)
+        # At another point it takes the next ones, if there are more.
+        next_ones = module.first_samples(batch, size, fixed, generic_point.GenericInputs(0, {}, point=1))
+        number = len(set(samples))
+        expected = [one + (number if number < size else 0) for one in samples]
+        assert next_ones.model_targets()["y"].tolist() == next_ones.model_inputs()[0].tolist() == expected
 
 
 def test_two_changes_are_about_as_far_apart_as_their_sums(tmp_path: Any) -> None:
@@ -51,11 +56,48 @@ def test_a_step_that_cannot_be_taken_again_is_noted_and_fails_nothing(tmp_path: 
         write=lambda event, **values: written.append((event, values)), phase=lambda name: contextlib.nullcontext()
     )
 
-    def fails() -> dict[str, Any]:
+    def fails() -> list[dict[str, Any]]:
         raise ValueError("no labels")
 
     with guest(tmp_path, "training.first_step") as (module,):
         module.write_again(fails, events)
-        module.write_again(lambda: {"loss": 1.0}, events)
+        module.write_again(lambda: [{"loss": 1.0}, {"loss": 2.0}], events)
     text = "its training step after the last epoch could not be taken again: ValueError: no labels"
-    assert written == [("note", {"text": text}), ("step_again", {"loss": 1.0})]
+    assert written == [("note", {"text": text}), ("step_again", {"loss": 1.0}), ("step_again", {"loss": 2.0})]
+
+
+@pytest.mark.parametrize(("rate", "points"), [(0.1, [0]), (0.2, [0, 1])], ids=["the same", "another rate"])
+def test_the_step_after_training_is_taken_at_a_second_point_if_the_first_one_has_changed(
+    rate: float, points: list[int], tmp_path: Any
+) -> None:
+    weight = [np.array([[0.5, 0.25]], "float32")]
+    rates = [0.1]
+
+    def train(inputs: Any, targets: Any) -> float:
+        weight[0] = weight[0] - np.float32(rates[-1] * inputs.sum())
+        return float(inputs.sum())
+
+    trial = SimpleNamespace(
+        asked=[], model=SimpleNamespace(train_on_batch=train), restart=lambda level: None, notes=list,
+        steps=lambda samples: contextlib.nullcontext(), put_away=lambda: True,
+    )  # fmt: skip
+    layer = SimpleNamespace(weights=["kernel"], kernel="kernel")
+    framework = SimpleNamespace(
+        trial=lambda *given: trial, workers=SimpleNamespace(here=1, mean_of_step=float),
+        set_values=lambda variables, values: weight.__setitem__(0, values[0]),
+        weights=lambda model: [(layer, weight[:])], own_weights=lambda model: [(layer, [np.float32([[0.5, 0.25]])])],
+        to_shared=lambda owner, name, value: value, from_shared=lambda owner, name, value: value,
+    )  # fmt: skip
+    x = np.arange(32, dtype="float32").reshape(16, 2)
+    batch = SimpleNamespace(model_inputs=lambda: x, model_targets=lambda: x, weighted=dict)
+    spec = {"seed": 0, "batch_size": 16, "device": "cpu", "input": "flat", "image_data_format": "channels_last"}
+    written: list[tuple[str, dict[str, Any]]] = []
+    events = SimpleNamespace(write=lambda event, **values: written.append((event, values)))
+    with guest(tmp_path, "training.first_step") as (module,):
+        model, feed = SimpleNamespace(inputs=None, layers=[layer]), SimpleNamespace(batch=lambda number: batch)
+        again = module.of_model(framework, model, SimpleNamespace(), spec, feed, events)
+        assert [(event, values.get("point")) for event, values in written] == [("step", 0), ("step", 1)], written
+        first, second = (values["changes"][0]["sums"] for _, values in written)
+        assert first != second
+        rates.append(rate)
+        assert [values["point"] for values in again()] == points

@@ -3,6 +3,9 @@
 At zeros, and at numbers that occur more than once, backends may rightly take other gradients: of relu at 0, of the
 maximum of equal numbers. So what is 0 or 1 in weights and every float input are moved by noise, drawn alike
 everywhere, and an embedding looks up different rows. Elsewhere gradients are those of the formulas.
+
+Of a million maxima two numbers may still be so near that rounding decides. So there are several points, numbered from
+0, of which each but the first has other weights, too: what differs at one alone may be such a tie.
 """
 
 import itertools
@@ -16,19 +19,29 @@ from kbench_guest.frameworks.layers import layers
 OF_WEIGHTS = 0.1  # the most that is added to a weight
 OF_INPUTS = 0.1  # the most that is added to an input, in its standard deviations
 OF_WHOLE = 0.5  # the same of whole numbers, which a layer may cut off
+SPREAD = 0.2  # by how much a weight is larger or smaller at most, at further points
 
 Vocabulary = Tuple[List[int], bool]  # the rows of each embedding that an input may index; whether zeros are masked
 
 
-def weight(value: np.ndarray, seed: int, layer: int, position: int) -> np.ndarray:
+def weight(value: np.ndarray, seed: int, layer: int, position: int, point: int = 0) -> np.ndarray:
     """A weight, in the layout that all backends share, with noise on its zeros and ones; numbers as in `stream`.
 
-    What is added is positive, so that a variance stays one.
+    What is added is positive, and no number changes its sign, so that a variance stays one.
     """
     if value.dtype.kind != "f":
         return value
-    noise = np.random.RandomState([seed, layer, position, 1]).uniform(0.0, OF_WEIGHTS, value.shape)
-    return np.where((value == 0) | (value == 1), value + noise, value).astype(value.dtype)
+    random = _random(seed, layer, position, 1, point)
+    noise = random.uniform(0.0, OF_WEIGHTS, value.shape)
+    found = np.where((value == 0) | (value == 1), value + noise, value)
+    if point:
+        found = found * random.uniform(1.0 - SPREAD, 1.0 + SPREAD, value.shape)
+    return found.astype(value.dtype)
+
+
+def _random(*numbers: int) -> np.random.RandomState:
+    """What draws alike everywhere; the last number is that of the point."""
+    return np.random.RandomState(numbers if numbers[-1] else numbers[:-1])
 
 
 def float_input(x: np.ndarray, random: np.random.RandomState, masked: Sequence[float] = ()) -> np.ndarray:
@@ -52,13 +65,19 @@ class GenericInputs:
     """The inputs of the first samples of a batch, as the steps on trial take them.
 
     found: {an input's name, or its place: its vocabulary}. masked: as in `float_input`. images_first: whether inputs
-    of rank 4 are images in the layout channels_first.
+    of rank 4 are images in the layout channels_first. point: the number of the generic point.
     """
 
     def __init__(
-        self, seed: int, found: Dict[Any, Vocabulary], masked: Sequence[float] = (), images_first: bool = False
+        self,
+        seed: int,
+        found: Dict[Any, Vocabulary],
+        masked: Sequence[float] = (),
+        images_first: bool = False,
+        point: int = 0,
     ) -> None:
         self._seed, self._found, self._masked, self._images_first = seed, found, masked, images_first
+        self.point = point
 
     def most_samples(self, x: Any, most: int) -> int:
         """Up to `most`, or as few as have row numbers that all differ, where two have such."""
@@ -72,7 +91,7 @@ class GenericInputs:
         return arrays.mapped(lambda array: self._moved(keys, next(places), np.asarray(array)), x)
 
     def _moved(self, keys: Sequence[Any], place: int, x: np.ndarray) -> np.ndarray:
-        random = np.random.RandomState([self._seed, place, 2])
+        random = _random(self._seed, place, 2, self.point)
         if x.dtype.kind == "f":
             last = self._images_first and x.ndim == 4
             found = float_input(np.moveaxis(x, 1, -1) if last else x, random, self._masked)

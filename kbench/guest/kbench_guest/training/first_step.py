@@ -1,8 +1,9 @@
 """The first optimizer step of a training, taken on trial before it: its loss, and how it changes each weight.
 
-It is taken near the model's weights and data, where gradients have no ties (generic_point.py). Random numbers of
-layers are fixed ones. Taken again from weights moved by one unit in the last place, it shows how
-far rounding takes it; a step that then differs much draws random numbers that kbench cannot fix.
+It is taken near the model's weights and data, where gradients have no ties (generic_point.py), at two points, because
+one may happen to have one. Random numbers of layers are fixed ones. Taken again from weights moved by one unit in the
+last place, it shows how far rounding takes it; a step that then differs much draws random numbers that kbench cannot
+fix.
 """
 
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Tuple
@@ -25,58 +26,101 @@ if TYPE_CHECKING:
 Step = Tuple[float, List[np.ndarray]]  # its loss, and the change of each weight
 
 MOST_SAMPLES = 8  # of the first batch
+POINTS = range(2)
 
 
 def of_model(
     framework: "KerasModels", model: Any, example: Any, spec: Dict[str, Any], feed: Any, events: "Events"
-) -> Optional[Callable[[], Dict[str, Any]]]:
-    """Write the event of a Keras model's first step; afterwards the model is as it was before.
+) -> Optional[Callable[[], List[Dict[str, Any]]]]:
+    """Write the event of a Keras model's first step at each point; afterwards the model is as it was before.
 
-    Returns what takes the step again later, from the same state: the event's fields. None if it cannot be taken.
+    Returns what takes the steps again later, from the same state: the events' fields. None if they cannot be taken.
     """
-    weights = example_file.class_weights(example)
-
-    def step(level: float, variables: List[Any], first: List[Any]) -> Step:
-        trial.restart(level)
-        framework.set_values(variables, first)
-        before = of_layers(framework.weights(model))
-        reported = train_on(trial.model, weights, batch)
-        loss = framework.workers.mean_of_step(float(np.ravel(reported)[0]))
-        return loss, changes(before, of_layers(framework.weights(model)))
-
-    def taken(with_rounding: bool) -> Dict[str, Any]:
-        asked[:] = []
-        with trial.steps(batch.samples):
-            trial.restart(0.0)
-            names, variables, start, point = _near(framework, model, spec["seed"])
-            plain = step(0.0, variables, start)
-            rounded = step(0.0, variables, [perturb_by_one_ulp(value) for value in start]) if with_rounding else plain
-            noisy = step(1.0, variables, start) if asked else None
-        return dict(described(names, as_numbers(point), plain, rounded, noisy), draws=sorted(set(asked)))
-
     try:
-        fixed = getattr(model, "inputs", None) and framework.shape_of(model.inputs[0])[0] is not None
-        found, masked = generic_point.vocabularies(model), generic_point.masks(model)
-        inputs = generic_point.GenericInputs(spec["seed"], found, masked, arrays.images_first(spec))
-        of_each = spec["batch_size"] // framework.workers.here  # of each device, as the graph has it
-        batch = first_samples(feed.batch(0), of_each, bool(fixed), inputs, framework.workers.here)
-        trial = framework.trial(model, example, spec["device"])
-        asked = trial.asked
-        told = taken(True)
+        on_trial = ModelOnTrial(framework, model, example, spec, feed)
+        found = on_trial.first()
     except Exception as error:  # the training itself may still work
         events.write("step", changes=[], unchecked=in_a_line(error))
         return None
-    events.write("step", repeats=int(batch.repeats), **told)
-    for text in trial.notes():
+    for values in found:
+        events.write("step", **values)
+    for text in on_trial.trial.notes():
         events.write("note", text=text)
-    return (lambda: taken(False)) if trial.put_away() else None
+    return on_trial.again if on_trial.trial.put_away() else None
+
+
+class ModelOnTrial:
+    """A Keras model that takes a step at each of POINTS, by the same compiled function. trial: of its framework."""
+
+    def __init__(self, framework: "KerasModels", model: Any, example: Any, spec: Dict[str, Any], feed: Any) -> None:
+        self._framework, self._model, self._seed = framework, model, spec["seed"]
+        self._class_weights = example_file.class_weights(example)
+        fixed = getattr(model, "inputs", None) and framework.shape_of(model.inputs[0])[0] is not None
+        found, masked = generic_point.vocabularies(model), generic_point.masks(model)
+        of_each = spec["batch_size"] // framework.workers.here  # of each device, as the graph has it
+        batch = feed.batch(0)
+        self._batches = []  # of each point
+        self._first: List[Dict[str, Any]] = []
+        for point in POINTS:
+            inputs = generic_point.GenericInputs(spec["seed"], found, masked, arrays.images_first(spec), point)
+            self._batches.append(first_samples(batch, of_each, bool(fixed), inputs, framework.workers.here))
+        self.trial = framework.trial(model, example, spec["device"])
+
+    def first(self) -> List[Dict[str, Any]]:
+        """The fields of each point's event."""
+        self._first = self._steps(True)
+        return [dict(values, repeats=int(batch.repeats)) for values, batch in zip(self._first, self._batches)]
+
+    def again(self) -> List[Dict[str, Any]]:
+        """The same once more, up to a point where nothing has changed: what differs has to do so at all."""
+        return self._steps(False)
+
+    def _steps(self, first: bool) -> List[Dict[str, Any]]:
+        asked = self.trial.asked
+        asked[:] = []
+        found: List[Dict[str, Any]] = []
+        with self.trial.steps(self._batches[0].samples):
+            for number, (point, batch) in enumerate(zip(POINTS, self._batches)):
+                values = self._at(point, batch, with_rounding=first)
+                found.append(dict(values, point=point, draws=sorted(set(asked))))
+                if not first and _numbers(found[-1]) == _numbers(self._first[number]):
+                    break
+        return found
+
+    def _at(self, point: int, batch: "FirstSamples", with_rounding: bool) -> Dict[str, Any]:
+        self.trial.restart(0.0)
+        names, variables, start, weights = _near(self._framework, self._model, self._seed, point)
+        plain = self._step(batch, 0.0, variables, start)
+        rounded = plain
+        if with_rounding:
+            rounded = self._step(batch, 0.0, variables, [perturb_by_one_ulp(value) for value in start])
+        # What its layers ask for is known by now: they may do so only when the first step is compiled.
+        noisy = self._step(batch, 1.0, variables, start) if self.trial.asked else None
+        return described(names, as_numbers(weights), plain, rounded, noisy)
+
+    def _step(self, batch: "FirstSamples", level: float, variables: List[Any], first: List[Any]) -> Step:
+        self.trial.restart(level)
+        self._framework.set_values(variables, first)
+        before = of_layers(self._framework.weights(self._model))
+        reported = train_on(self.trial.model, self._class_weights, batch)
+        loss = self._framework.workers.mean_of_step(float(np.ravel(reported)[0]))
+        return loss, changes(before, of_layers(self._framework.weights(self._model)))
+
+
+def _numbers(values: Dict[str, Any]) -> Any:
+    """All of an event but the effect of rounding, which is looked at once."""
+    changed = [dict(change, rounding=None) for change in values["changes"]]
+    return dict(values, changes=changed, loss_rounding=None)
 
 
 Near = Tuple[List[List[Any]], List[Any], List[np.ndarray], List[np.ndarray]]
 
 
-def _near(framework: "KerasModels", model: Any, seed: int) -> Near:
-    """(names, variables, their values near the present ones, these in the layout that all backends share)."""
+def _near(framework: "KerasModels", model: Any, seed: int, at: int) -> Near:
+    """(names, variables, their values near the present ones, these in the layout that all backends share).
+
+    at: the number of the generic point.
+    """
     from kbench_guest.frameworks.layers import class_name, find
 
     names: List[List[Any]] = []
@@ -93,14 +137,14 @@ def _near(framework: "KerasModels", model: Any, seed: int) -> Near:
             average = (float(owner.momentum), float(owner.epsilon)) if moving else None
             names.append([kind, seen[kind], name or str(position), average])
             shared = np.asarray(framework.to_shared(owner, name, value))
-            point.append(generic_point.weight(shared, seed, number, position))
+            point.append(generic_point.weight(shared, seed, number, position, at))
             variables.append(weight)
             start.append(framework.from_shared(owner, name, point[-1]))
     return names, variables, start, point
 
 
-def write_again(again: Callable[[], Dict[str, Any]], events: "Events") -> None:
-    """Write the event of the step that is taken once more, after the last epoch, from the state before the first."""
+def write_again(again: Callable[[], List[Dict[str, Any]]], events: "Events") -> None:
+    """Write the events of the steps that are taken again, after the last epoch, from the state before the first."""
     try:
         with events.phase("probe"):
             found = again()
@@ -108,7 +152,8 @@ def write_again(again: Callable[[], Dict[str, Any]], events: "Events") -> None:
         text = f"its training step after the last epoch could not be taken again: {in_a_line(error)}"
         events.write("note", text=text)
         return
-    events.write("step_again", **found)
+    for values in found:
+        events.write("step_again", **values)
 
 
 def of_twin(
@@ -116,31 +161,38 @@ def of_twin(
 ) -> None:
     """The same of a twin without dropout, which is not the one that is measured."""
 
-    def step(first: List[np.ndarray]) -> Step:
+    def step(batch: "FirstSamples", first: List[np.ndarray]) -> Step:
         twin.build(first)
         twin.compile(example.OPTIMIZER, example.LOSS)
         reported = twin.train_function(batch.model_inputs(), batch.model_targets())
         return float(np.ravel(reported[0])[0]), changes(as_numbers(first), as_numbers(twin.weights()))
 
-    values = iter(initial)
-    point: List[np.ndarray] = []
-    for number, (_, *shapes) in enumerate(twin.layers):
-        point.extend(generic_point.weight(next(values), spec["seed"], number, at) for at in range(len(shapes)))
+    def taken(at: int) -> Dict[str, Any]:
+        values = iter(initial)
+        point: List[np.ndarray] = []
+        for number, (_, *shapes) in enumerate(twin.layers):
+            for position in range(len(shapes)):
+                point.append(generic_point.weight(next(values), spec["seed"], number, position, at))
+        inputs = generic_point.GenericInputs(spec["seed"], found, (), arrays.images_first(spec), at)
+        batch = first_samples(feed.batch(0), spec["batch_size"], False, inputs)
+        plain, rounded = step(batch, point), step(batch, [perturb_by_one_ulp(value) for value in point])
+        told = described(names, as_numbers(point), plain, rounded)
+        return dict(told, point=at, repeats=int(batch.repeats))
+
     kind, *shapes = twin.layers[0]
     found = {0: ([shape[0] for shape in shapes], False)} if kind.endswith("Embedding") else {}
-    try:
-        inputs = generic_point.GenericInputs(spec["seed"], found, (), arrays.images_first(spec))
-        batch = first_samples(feed.batch(0), spec["batch_size"], False, inputs)
-        plain, rounded = step(point), step([perturb_by_one_ulp(value) for value in point])
-    except Exception as error:  # as above
-        events.write("step", changes=[], unchecked=in_a_line(error))
-        return
     names: List[List[Any]] = []
     seen: Dict[str, int] = {}
     for kind, *weights in twin.layers:
         seen[kind] = seen.get(kind, 0) + 1
         names.extend([kind, seen[kind], name, None] for name in weight_names(kind, len(weights)))
-    events.write("step", repeats=int(batch.repeats), **described(names, as_numbers(point), plain, rounded))
+    try:
+        steps = [taken(at) for at in POINTS]
+    except Exception as error:  # as above
+        events.write("step", changes=[], unchecked=in_a_line(error))
+        return
+    for values in steps:
+        events.write("step", **values)
 
 
 def train_on(model: Any, class_weights: Dict[str, Any], batch: Any) -> Any:
@@ -183,32 +235,38 @@ def as_numbers(arrays_of_weights: Iterable[Any]) -> List[np.ndarray]:
 def first_samples(
     batch: Any, size: int, fixed_batch: bool, inputs: "generic_point.GenericInputs", devices: int = 1
 ) -> "FirstSamples":
-    """A batch of its first samples; so often as to fill one of that size, where the model takes no other, or as to be
-    divided among devices.
+    """A batch of its first samples, or at a further point of the next ones; so often as to fill one of that size,
+    where the model takes no other, or as to be divided among devices.
 
     A step on the same samples several times is the step on them once.
     """
     most = min(size, inputs.most_samples(batch.model_inputs(), MOST_SAMPLES))
     number = max(part for part in range(1, most + 1) if size % part == 0)
     number = number if 2 * number >= most else size
-    return FirstSamples(batch, number, size // number if fixed_batch else devices if number % devices else 1, inputs)
+    times = size // number if fixed_batch else devices if number % devices else 1
+    return FirstSamples(batch, inputs.point * number % size, number, times, inputs)
 
 
 class FirstSamples:
-    """The first samples of a batch, so many times; their inputs are moved. repeats: as of Inputs."""
+    """So many samples of a batch from `start` on, so many times; their inputs are moved. repeats: as of Inputs."""
 
-    def __init__(self, batch: Any, number: int, times: int, inputs: "generic_point.GenericInputs") -> None:
-        self._batch, self._number, self._times = batch, number, times
+    def __init__(
+        self, batch: Any, start: int, number: int, times: int, inputs: "generic_point.GenericInputs"
+    ) -> None:
+        self._batch, self._taken, self._times = batch, slice(start, start + number), times
         self.samples = number * times
-        moved_inputs = inputs.with_noise(arrays.mapped(self._first, batch.model_inputs()))
+        moved_inputs = inputs.with_noise(arrays.mapped(self._some, batch.model_inputs()))
         self.repeats = inputs.repeat(moved_inputs)
-        self._inputs = arrays.mapped(self._filled, moved_inputs)
+        self._inputs = arrays.mapped(self._repeated, moved_inputs)
 
-    def _first(self, array: Any) -> np.ndarray:
-        return np.asarray(array)[: self._number]
+    def _some(self, array: Any) -> np.ndarray:
+        return np.asarray(array)[self._taken]
+
+    def _repeated(self, samples: Any) -> np.ndarray:
+        return np.concatenate([np.asarray(samples)] * self._times)
 
     def _filled(self, array: Any) -> np.ndarray:
-        return np.concatenate([self._first(array)] * self._times)
+        return self._repeated(self._some(array))
 
     def model_inputs(self) -> Any:
         return self._inputs
