@@ -94,6 +94,18 @@ def test_run_minutes() -> None:
     assert outside.startswith("compiling first")
 
 
+def test_simulated_processors() -> None:
+    needed("keras3/jax", "keras3/torch")
+    small = ("--points", "2", "--examples", "mnist_mlp", "--backends", "keras3/jax,keras3/torch")
+    head, *lines, last = printed("simulated_processors.py", *small).splitlines()
+    assert head.split()[:2] == ["example", "backend"]
+    # Two of a usual process, and two with other instructions; honest rows are marked by no two points.
+    rows = [line.split() for line in lines]
+    assert [row[:3] for row in rows] == [["mnist_mlp", f"keras3/{name}", "4"] for name in ("jax", "torch")]
+    assert all(int(row[3]) >= int(row[4]) == 0 for row in rows)
+    assert last.split() == ["all", "8", str(sum(int(row[3]) for row in rows)), "0"]
+
+
 @pytest.mark.thorough
 def test_observer() -> None:
     needed("keras3/jax", "keras3/torch")
