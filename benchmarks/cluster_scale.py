@@ -40,18 +40,23 @@ from kbench.cluster.loop import Loop
 from kbench.cluster.machines import this_machine
 from kbench.cluster.messages import Block, BlockOrder, Result, decode, encode
 from kbench.cluster.schedule import Schedule
+from kbench.planning.request import Request
+from kbench.values import Cell
 
 MOST_TIME, MOST_KIB = 1.5, 10.0  # per cell
 PARTS = 5
 NAME = b"the_example"
 
 
-def template(place: Path) -> dict[str, bytes]:
-    """The files of a block of eight cells, whose example is called NAME."""
+def cells_of(example: str) -> list[Cell]:
+    """The eight of a block."""
     (first, *_) = report_scale.cells_of(1, repeats=1, epochs=3)
-    cells = [
-        first.at(example=NAME.decode(), backend=one.backend) for one in report_scale.cells_of(8, repeats=1, epochs=3)
-    ]
+    return [first.at(example=example, backend=one.backend) for one in report_scale.cells_of(8, repeats=1, epochs=3)]
+
+
+def template(place: Path) -> dict[str, bytes]:
+    """The files of a block whose example is called NAME."""
+    cells = cells_of(NAME.decode())
     run = report_scale.generate(place, "template", cells, 4, 0)
     files = {path.relative_to(run).as_posix(): path for pattern in KEPT for path in run.glob(pattern)}
     return {name: path.read_bytes() for name, path in files.items()}
@@ -79,6 +84,10 @@ class Orders:
     def of(self, block: Block, hosts: Sequence[str]) -> list[BlockOrder]:
         """The block's order for each machine."""
         return [BlockOrder(block=block, request={}, device="cpu", path="", sha256="", argv=()) for _ in hosts]
+
+    def cells(self, block: Block, chosen: Request) -> list[Cell]:
+        """Those of the block."""
+        return cells_of(block.example)
 
 
 def serve(workers: int, pipe: Connection) -> None:

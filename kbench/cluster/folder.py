@@ -12,7 +12,7 @@ import json
 import re
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,17 +26,22 @@ from kbench.cluster.schedule import Worker
 from kbench.coverage import results
 from kbench.errors import UserError
 from kbench.planning import request
+from kbench.planning.request import Request
 from kbench.store import schemas
 from kbench.store.files import os_errors_as_user_errors, read_json, replace, replace_json
 from kbench.store.runs import CLUSTER, LONGEST_NAME, MACHINES, create_with
+from kbench.values import Cell
 from kbench.whole_folders import scratch
 
 BLOCKS = "blocks"
 ATTEMPTS = "attempts.jsonl"
 JOINED = ("backends", "examples")  # parts of the plans of blocks
+FURTHER = ("extra_repeats", "short")  # parts of their requests: processes of undecided rows
 PROVENANCE, ENVIRONMENTS = "provenance", "environments"
 OF_COVERAGE = ("cases", "untried")  # the same of a coverage run, by the generation of Keras
 MOST_BYTES, MOST_FILES = 2**28, 10_000  # of a block's files together
+# The cells of a plan for a block whose machine sends this request, with what it chose.
+Planned = Callable[[Block, Request], Iterable[Cell]]
 # What a worker may send back.
 _ALLOWED = re.compile(
     r"run\.json|locks/[^/]+\.lock|cells/[^/]+/([a-z]+(\.worker\d+)?\.(json|jsonl|txt)|keras_home/keras\.json)",
@@ -102,8 +107,11 @@ def note_attempt(run: Path, block: Block, worker: Worker, started: datetime, sta
         file.write(json.dumps(line) + "\n")
 
 
-def accept(run: Path, kind: str, block: Block, result: Result) -> None:
-    """Keep all files of a measured block, or none. Raises ValueError if they are not a block's, or UserError."""
+def accept(run: Path, kind: str, block: Block, result: Result, planned: Planned) -> None:
+    """Keep all files of a measured block, or none. Raises ValueError if they are not a block's, or UserError.
+
+    `planned`: the cells of a plan for a block, as the machine chose that sends this request.
+    """
     if sum(map(len, result.files.values())) > MOST_BYTES:
         raise ValueError(f"it sent more than {MOST_BYTES >> 20} MiB")
     wrong = [name for name in result.files if not _ALLOWED.fullmatch(name) or "/." in name or "\0" in name]
@@ -119,7 +127,7 @@ def accept(run: Path, kind: str, block: Block, result: Result) -> None:
         for name, content in result.files.items():
             (sent / name).parent.mkdir(parents=True, exist_ok=True)
             (sent / name).write_bytes(content)
-        _check(sent, block, record)
+        _check(sent, block, record, planned)
         (folder / BLOCKS).mkdir(exist_ok=True)
         (folder / "cells").mkdir(exist_ok=True)
         for cell in sent.glob("cells/*"):
@@ -132,29 +140,24 @@ def accept(run: Path, kind: str, block: Block, result: Result) -> None:
         replace(folder / BLOCKS / f"{block.name}.json", (sent / "run.json").read_bytes())
 
 
-def _check(sent: Path, block: Block, record: ClusterRun) -> None:
+def _check(sent: Path, block: Block, record: ClusterRun, planned: Planned) -> None:
     """Raises ValueError if the files are not those of the block's cells."""
     try:
         there = store.read(sent)
-        _parts(sent / "run.json")
+        asked = request.read(_parts(sent / "run.json")["request"], sent)
+        listed = (*there.cells, *there.short_cells)
+        cells = {cell.id: cell for cell in listed}
+        others = {path.name for path in sent.glob("cells/*")} - cells.keys()
         if record.tried:
             results.plan_of(there)
+            is_planned = {results.generation(cell.backend) for cell in listed} == {block.example}
+        else:
+            is_planned = cells == {cell.id: cell for cell in planned(block, asked)}
+            locks = {name.replace("/", "-") for name in record.request["backends"]}
+            others |= {lock.stem for lock in sent.glob("locks/*")} - locks
     except UserError as error:
         raise ValueError(str(error)) from None
-    cells = [one.cell for one in there.measured]
-    ids = {one.id for one in cells}
-    others = {path.name for path in sent.glob("cells/*")} - ids
-    if record.tried:
-        if others or len(ids) < len(cells) or {results.generation(one.backend) for one in cells} != {block.example}:
-            raise ValueError("it sent other cells than those of its block")
-        return
-    asked = set(record.request["backends"])
-    own = {one.backend for one in cells if one.repeat == block.repeat}
-    more = {one.backend for one in cells if one.repeat != block.repeat}
-    adds = bool(record.request.get("precision"))  # where rows are undecided, further repeats belong to the block
-    others |= {lock.stem for lock in sent.glob("locks/*")} - {name.replace("/", "-") for name in asked}
-    others |= (own ^ asked) | (more - asked if adds else more) | ({one.example for one in cells} - {block.example})
-    if others or len(ids) < len(cells):
+    if others or not is_planned or len(cells) < len(listed):
         raise ValueError("it sent other cells than those of its block")
 
 
@@ -199,7 +202,7 @@ def join(run: Path, kind: Path) -> None:
         **requests[0],
         "backends": record.request["backends"],
         "examples": record.request["examples"],
-        "extra_repeats": {name: value for one in requests for name, value in one.get("extra_repeats", {}).items()},
+        **{part: {row: of for one in requests for row, of in one.get(part, {}).items()} for part in FURTHER},
     }
     environments = {name: of for one in blocks for name, of in one[PROVENANCE].get(ENVIRONMENTS, {}).items()}
     whole = {

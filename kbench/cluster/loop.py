@@ -13,6 +13,8 @@ from kbench.cluster import folder
 from kbench.cluster.joined import joined
 from kbench.cluster.messages import Block, BlockOrder, Result
 from kbench.cluster.schedule import Schedule, Worker
+from kbench.planning.request import Request
+from kbench.values import Cell
 
 PAUSE = 0.2  # seconds between two looks at what is done
 PATIENCE = 5.0  # seconds without a worker, after which that is said
@@ -23,6 +25,8 @@ class GivesOrders(Protocol):
     """Says what machines that measure a block together have to do, each of them."""
 
     def of(self, block: Block, hosts: Sequence[str]) -> Sequence[BlockOrder]: ...
+
+    def cells(self, block: Block, chosen: Request) -> Sequence[Cell]: ...
 
 
 @dataclass(eq=False)
@@ -114,7 +118,7 @@ class Loop:
         if len(results) < len(given.workers):
             return False
         try:
-            folder.accept(self._folder, given.workers[0].kind, given.block, joined(results))
+            folder.accept(self._folder, given.workers[0].kind, given.block, joined(results), self._orders.cells)
         except ValueError as error:
             self._over(given, 0, "failed", f"its result was refused: {error}")
             return True

@@ -17,9 +17,13 @@ from kbench.cluster.folder import ClusterRun
 from kbench.cluster.messages import Block, BlockOrder
 from kbench.coverage.results import generation
 from kbench.errors import UserError
+from kbench.machine import devices
+from kbench.planning.plan import cells_of
 from kbench.planning.request import Request
 from kbench.selection import examples
-from kbench.values import NATIVE, Example
+from kbench.selection.known import known_backends
+from kbench.session import further
+from kbench.values import NATIVE, Cell, Device, Example
 
 MOST_BYTES = 2**24  # of the user's own files together
 _OF_BACKENDS = ("*.toml", "*.lock", "*.c", "*.py")
@@ -52,11 +56,12 @@ def machines(asked: Mapping[str, Any]) -> int:
 
 
 class Orders:
-    """The orders of a run's blocks."""
+    """The orders of a run's blocks, and what is planned for each."""
 
     def __init__(self, record: ClusterRun) -> None:
         """Raises UserError if a file is missing or is no example."""
         self._record = record
+        self._known = known_backends()
         files = () if record.tried else record.request["examples"]
         loaded = [examples.load(paths.with_home(path)) for path in files]
         self._examples = {one.name: one for one in loaded}
@@ -69,6 +74,27 @@ class Orders:
             return [order]
         token = secrets.token_hex(8)
         return [replace(order, place=Place(rank, tuple(hosts), token)) for rank in range(len(hosts))]
+
+    def cells(self, block: Block, chosen: Request) -> list[Cell]:
+        """Those of a plan for the block, as its machine has `chosen`: devices, threads, and which further processes
+        undecided rows have. Raises UserError.
+        """
+        asked = msgspec.convert(self._record.request, Request)
+        labels = map(str, chosen.on(axes.DEVICE))
+        on = dict.fromkeys(_device(*one) for one in zip(self._record.device.split(","), labels, strict=False))
+        has_threads = axes.THREADS in self._record.request["values"]
+        asked = replace(
+            asked.at(
+                **{
+                    axes.DEVICE: tuple(one.label for one in on),
+                    axes.THREADS: (asked if has_threads else chosen).on(axes.THREADS),
+                }
+            ),
+            extra_repeats=chosen.extra_repeats if asked.precision else {},
+            short=chosen.short if further.wanted(asked) else {},
+        )
+        planned = cells_of(asked, self._examples[block.example], self._known, [*on])
+        return [cell for cell in planned if cell.repeat == block.repeat or cell.repeat > asked.repeats]
 
     def _of(self, block: Block) -> BlockOrder:
         record = self._record
@@ -89,6 +115,12 @@ class Orders:
             argv=record.argv,
             files={**self._backends, **({} if own else _own_example(example))},
         )
+
+
+def _device(asked: str, label: str) -> Device:
+    """What is called so, if `--device` may choose it. Raises UserError if not, or if nothing is called so."""
+    _, is_gpu, number = devices.parsed(label)
+    return devices.choose(asked, [Device("gpu", int(number))] if is_gpu else [])
 
 
 def _own_example(example: Example) -> dict[str, bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -91,29 +91,51 @@ def make_plan(
             "choose a smaller --seed."
         )
     tasks, impossible = [], {}
-
-    def short(row: CellTask) -> Sequence[tuple[int, int]]:
-        return request.short.get(row.row_id, ())
-
     passed = {name: start_of_sha256(value) for name, value in request.passed().items()}
     for example in loaded:
-        found = [
-            row
-            for one in ((task,) if task else request.tasks_of(example))
-            for row in rows.of_example(example, one, chosen, on, request, passed, gpus)
-        ]
-        repeats = {one.row_id: rows.repeats(one, request) for one, _ in found}
-        for repeat in sorted(set[int]().union(*repeats.values())):
-            now = [one for one in found if repeat in repeats[one[0].row_id]]
-            for together in axes.group_by_point(now, lambda one: one[0].key, axes.ranked()).values():
-                for one, verdict in _rotated(together, chosen, repeat - 1):
-                    made = replace(one, repeat=repeat, seed=request.seed_of(repeat))
-                    tasks.append(made)
-                    if verdict is not None:
-                        impossible[made.id] = verdict
-        tasks += [replace(one, repeat=repeat, timing=number) for one, _ in found for repeat, number in short(one)]
+        for made, verdict in _of_example(example, request, chosen, on, task, passed, gpus):
+            tasks.append(made)
+            if verdict is not None:
+                impossible[made.id] = verdict
     frameworks = frozenset(backend.imported[1] for backend in known.values() if backend.keras_backend)
     return Plan(request, on, tuple(tasks), impossible, chosen, loaded, frameworks, gpus=tuple(gpus))
+
+
+def cells_of(request: Request, example: Example, known: Mapping[str, Backend], on: Sequence[Device]) -> list[Cell]:
+    """Those of the example in a plan for the request, on whatever machine it is made: no version is looked up.
+
+    Raises UserError.
+    """
+    backends = [_named(name, known) for name in request.backends]
+    return [task.cell for task, _ in _of_example(example, request, backends, on, "", {}, ())]
+
+
+def _of_example(
+    example: Example,
+    request: Request,
+    backends: Sequence[Backend],
+    on: Sequence[Device],
+    task: str,
+    passed: Mapping[str, str],
+    gpus: Sequence[Device],
+) -> Iterator[tuple[CellTask, Outcome | None]]:
+    """The cells of an example in their order, and the outcome of those that cannot run: whole ones by repeat, then
+    those that only time some steps. Raises UserError.
+    """
+    found = [
+        row
+        for one in ((task,) if task else request.tasks_of(example))
+        for row in rows.of_example(example, one, backends, on, request, passed, gpus)
+    ]
+    repeats = {one.row_id: rows.repeats(one, request) for one, _ in found}
+    for repeat in sorted(set[int]().union(*repeats.values())):
+        now = [one for one in found if repeat in repeats[one[0].row_id]]
+        for together in axes.group_by_point(now, lambda one: one[0].key, axes.ranked()).values():
+            for one, verdict in _rotated(together, backends, repeat - 1):
+                yield replace(one, repeat=repeat, seed=request.seed_of(repeat)), verdict
+    for one, _ in found:
+        for repeat, number in request.short.get(one.row_id, ()):
+            yield replace(one, repeat=repeat, timing=number), None
 
 
 def example_loader(request: Request) -> Callable[[Path], Example]:
@@ -123,13 +145,18 @@ def example_loader(request: Request) -> Callable[[Path], Example]:
 
 def _backend(name: str, known: Mapping[str, Backend], on: Sequence[Device], report: Callable[[str], None]) -> Backend:
     """The backend or variant, with the lock files for these devices."""
-    backend = known.get(base(name))
-    if backend is None:
-        raise UserError(f"There is no backend {name} any more: start a new run without it.")
-    found = variants.parse_name(name, backend)
+    found = _named(name, known)
     for kind in dict.fromkeys(device.kind for device in on):
         found = locks.locked(found, kind, report)
     return found
+
+
+def _named(name: str, known: Mapping[str, Backend]) -> Backend:
+    """The backend or variant. Raises UserError."""
+    backend = known.get(base(name))
+    if backend is None:
+        raise UserError(f"There is no backend {name} any more: start a new run without it.")
+    return variants.parse_name(name, backend)
 
 
 def _check_different(names: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ import csv
 import json
 import signal
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,30 @@ def test_two_workers_measure_what_one_machine_measures(bench: Bench, cluster: Da
     far, here = store.read(kind), store.read(bench.results / "here")
     assert len(far.measured) == 2
     assert [one.cell for one in far.measured] == [one.cell for one in here.measured]
+
+
+def test_without_options_on_how_often_each_block_is_accepted_at_once_with_its_short_processes(
+    bench: Bench, cluster: DaskCluster
+) -> None:
+    bench.backend("keras9/other")
+    bench.example("second.py")
+    for number in (1, 2):
+        cluster.worker(number, cache=cluster.folder / f"cache-{number}")
+    asked = ("--backends", "fake,other", "--examples", "my_example.py,second.py", "--profile", "full")
+    where = ("--device", "cpu", "--on", cluster.address, "--name", "far")
+    said = bench(*asked, *where, "--budget", "1s")  # short processes come before, whatever it is
+    assert said.status == 0, said.err
+    assert sorted((one["block"], one["status"]) for one in attempts(bench.results / "far")) == [
+        ("my_example__r1", "measured"), ("second__r1", "measured"),
+    ]  # fmt: skip
+    (kind,) = store.machines(bench.results / "far")
+    far = store.read(kind)
+    short = Counter(one.cell.row_id for one in far.short)
+    assert {row: len(places) for row, places in far.request["short"].items()} == short
+    assert short.keys() == {one.cell.row_id for one in far.measured} and len(short) == 4
+    rows = json.loads(bench("report", f"far/machines/{kind.name}", "--format", "json").out)["rows"]
+    assert [(row["repeats"], row["short_processes"]) for row in rows] == [(1, count) for count in short.values()]
+    assert all(row["epoch_seconds_low"] < row["epoch_seconds"] < row["epoch_seconds_high"] for row in rows)
 
 
 def held(bench: Bench) -> tuple[Path, Path]:
