@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 
 import psutil
 
+from kbench.cells import processor_time
 from kbench.cells.orphans import signal_group
 from kbench.machine import host
 
@@ -27,6 +28,15 @@ LOST = 1 << 31  # as there: with the number of a round, if the guest's last turn
 # A turn in which other programs used more than this share of the cores' time does not count.
 DISTURBED = 0.1
 LEAST_MIB = 2048.0  # must be free before another guest is started
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the machine's clock and processor show at a time, in seconds."""
+
+    clock: float
+    busy: float  # of all cores that cells may use
+    used: processor_time.Times  # of these by a guest
 
 
 @dataclass(eq=False)
@@ -47,7 +57,7 @@ class ProcessTurn:
     _held_seconds: float = 0.0  # up to the last hold
     _since: float = 0.0
     _round: int = 0  # the current one; 0 during the first turn
-    _before: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    _before: Look | None = None  # of its turn
 
     def started(self, pids: tuple[int, ...]) -> None:
         """Its processes have started."""
@@ -60,8 +70,7 @@ class ProcessTurn:
             signal_group(pid, signal.SIGSTOP)
         self.held = self.was_held = True
         self._since = time.monotonic()
-        clock, busy, own = (after - before for after, before in zip(self._times(), self._before, strict=True))
-        self._lost = disturbed = self._round > 0 and busy - own > DISTURBED * clock * len(os.sched_getaffinity(0))
+        self._lost = disturbed = self._round > 0 and self._is_disturbed()
         if disturbed:
             (self.disturbed_again if self.again else self.disturbed).append(self._round)
         self.again = disturbed and not self.again  # once: if the machine stays busy, a third would be no better
@@ -69,7 +78,7 @@ class ProcessTurn:
     def go_on(self, number: int) -> None:
         """Start its turn in the round `number`: another one if that is the round of its last turn."""
         self._held_seconds = self.held_seconds
-        self.held, self._round, self._before = False, number, self._times()
+        self.held, self._round, self._before = False, number, self._look()
         for pid in self.pids:
             signal_group(pid, signal.SIGCONT)
         with contextlib.suppress(OSError):  # it has ended
@@ -80,17 +89,16 @@ class ProcessTurn:
         """The seconds in which it was held so far."""
         return self._held_seconds + (time.monotonic() - self._since if self.held else 0.0)
 
-    def _times(self) -> tuple[float, float, float]:
-        """Seconds of the clock, of all busy cores that cells may use, and of these the seconds of this guest."""
-        cores = psutil.cpu_times(percpu=True)
-        may_use = [cores[number] for number in os.sched_getaffinity(0) if number < len(cores)]
-        busy = sum(sum(one) - one.idle - one.iowait - one.guest - one.guest_nice for one in may_use)
-        own = 0.0
-        for pid in self.pids:
-            with contextlib.suppress(psutil.Error):
-                used = psutil.Process(pid).cpu_times()
-                own += used.user + used.system + used.children_user + used.children_system
-        return time.monotonic(), busy, own
+    def _is_disturbed(self) -> bool:
+        """Whether other programs took much of its turn."""
+        before, after = self._before, self._look()
+        if before is None:
+            return False
+        others = after.busy - before.busy - processor_time.between(before.used, after.used)
+        return others > DISTURBED * (after.clock - before.clock) * len(os.sched_getaffinity(0))
+
+    def _look(self) -> Look:
+        return Look(time.monotonic(), _busy_seconds(), processor_time.used(self.pids))
 
 
 class TurnScheduler:
@@ -173,6 +181,13 @@ class TurnScheduler:
     def _forget(self, turn: ProcessTurn) -> None:
         with contextlib.suppress(KeyError):
             self._selector.unregister(turn.ours)
+
+
+def _busy_seconds() -> float:
+    """Of all cores that cells may use."""
+    cores = psutil.cpu_times(percpu=True)
+    may_use = [cores[number] for number in os.sched_getaffinity(0) if number < len(cores)]
+    return float(sum(sum(one) - one.idle - one.iowait - one.guest - one.guest_nice for one in may_use))
 
 
 def _resident_mib(pid: int) -> float:

@@ -223,13 +223,46 @@ def test_where_memory_does_not_hold_all_fewer_run_side_by_side_and_the_run_says_
     assert max(most) == 2
 
 
+# It waits in each turn until its own process has used the core for a while, as a loader of data does.
+LOADER = TURNS.replace(
+    "for turn",
+    """
+import os, time
+ready, work = os.pipe(), os.pipe()
+if os.fork() == 0:
+    while os.read(work[0], 1):
+        until = time.process_time() + 0.3
+        while time.process_time() < until:
+            pass
+        os.write(ready[1], b"1")
+    os._exit(0)
+for turn""",
+).replace("turns.yield_turn()", "os.write(work[1], b'1'); os.read(ready[0], 1); turns.yield_turn()")
+
+
+def test_what_its_own_processes_compute_does_not_disturb_a_turn(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy_seconds() -> float:
+        """As if nothing else ran on this machine."""
+        return sum(sum(guest.cpu_times()[:2]) for guest in stage.guests())
+
+    monkeypatch.setattr(turns, "DISTURBED", DISTURBED)
+    monkeypatch.setattr(turns, "_busy_seconds", busy_seconds)
+    assert statuses(stage.run({"one": LOADER})) == dict.fromkeys(BACKENDS, "ok")
+    assert stage.rounds("one") == [*"12345"]
+
+
 @pytest.mark.parametrize(("busy", "disturbed"), [(1.05, []), (1.5, [3])])
 def test_a_round_in_which_other_programs_took_much_of_the_time_is_noted(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, busy: float, disturbed: list[int]
 ) -> None:
     cores = len(os.sched_getaffinity(0))
-    times = iter([(10.0, 7.0, 5.0), (11.0, 7.0 + busy * cores, 5.0 + cores)])
-    monkeypatch.setattr(turns.ProcessTurn, "_times", lambda turn: next(times))
+    this = psutil.Process()
+    looks = iter(
+        [turns.Look(10.0, 7.0, {this: (5.0, 0.0)}), turns.Look(11.0, 7.0 + busy * cores, {this: (5.0 + cores, 0.0)})]
+    )
+    monkeypatch.setattr(turns.ProcessTurn, "_look", lambda turn: next(looks))
     monkeypatch.setattr(turns, "DISTURBED", DISTURBED)
     ours, guests = socket.socketpair()
     with ours, guests:
