@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kbench import store
 from kbench.coverage import cases, results
@@ -20,6 +20,8 @@ from kbench.coverage.values import (
     MENDED,
     NEW,
     NOT_RUN,
+    STATES,
+    TRIED,
     UNTRIED,
     CaseResult,
     NameResult,
@@ -52,6 +54,7 @@ class Change:
     after: str
     case: str = ""  # the worst, as it is called
     sentence: str = ""  # its error or what differs, of the side where it is worse
+    is_new: bool = False  # whether the case was not tried before; then that state is the name's
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,8 @@ def compared(before: Side, after: Side) -> Compared:
             found.append(Change(name, NEW if was == ABSENT else GONE, was, now))
         elif one and other and (change := _changed(one, other, before, after, comparable)):
             found.append(change)
+        elif was in BAD and now in GOOD:  # what failed was not tried again
+            unknown += 1
         else:
             same += 1
     found.sort(key=lambda one: (CHANGES.index(one.what), one.name))
@@ -136,14 +141,26 @@ def compared(before: Side, after: Side) -> Compared:
 
 
 def _changed(one: NameResult, other: NameResult, before: Side, after: Side, comparable: bool) -> Change | None:
-    """The worst that became of a case that is in both."""
-    was = {in_words(row.case): row for row in one.cases}
+    """The worst that became of a case. One that was not tried before counts where it is worse than the name was; and
+    of a name that still fails no case is mended.
+    """
+    was = {in_words(row.case): row for row in one.cases if row.state in TRIED}
     found = []
     for row in other.cases:
         earlier = was.get(in_words(row.case))
-        if earlier and (change := _of_case(earlier, row, before, after, comparable)):
-            found.append(change)
+        change = _of_case(earlier, row, before, after, comparable) if earlier else _of_new_case(one.state, row)
+        if change:
+            still_fails = change.what == MENDED and other.state in BAD
+            found.append(replace(change, what=CHANGED) if still_fails else change)
     return min(found, key=lambda change: (CHANGES.index(change.what), len(change.case)), default=None)
+
+
+def _of_new_case(was: str, now: CaseResult) -> Change | None:
+    """was: the state of the name."""
+    if now.state not in BAD or STATES.index(now.state) >= STATES.index(was):
+        return None
+    what = BROKE if was in GOOD else CHANGED
+    return Change(now.case.name, what, was, now.state, in_words(now.case), now.sentence, is_new=True)
 
 
 def _of_case(was: CaseResult, now: CaseResult, before: Side, after: Side, comparable: bool) -> Change | None:

@@ -32,6 +32,7 @@ FORMATS = ("keras", "h5")  # of files
 ELSEWHERE = "elsewhere"
 CHECKS = (OUTPUTS, GRAPH, GRADIENTS, FIT, CONFIG, *FORMATS, ELSEWHERE)
 BAD = (CRASHES, HANGS, DIFFERS, RAISES)
+TRIED = (*GOOD, *BAD)
 
 # What became of a name from one version to another, the worst first.
 BROKE = "broke"

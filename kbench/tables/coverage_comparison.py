@@ -55,11 +55,15 @@ def _tables(compared: Compared) -> list[Table]:
     if not shown:
         return []
     rows = tuple(
-        (change.what, plain(change.case), change.before, change.after, plain(change.sentence)) for change in shown
+        (change.what, plain(change.case), change.before, change.after, plain(_how(change))) for change in shown
     )
     more = f"{LISTED} of {len(shown)}; all with --format csv or json." if len(shown) > LISTED else ""
     columns = ("", "name and settings", "before", "after", "how")
     return [Table("", columns, rows[:LISTED], frozenset(columns), remarks=(more,) if more else ())]
+
+
+def _how(change: Change) -> str:
+    return f"(not tried before) {change.sentence}".strip() if change.is_new else change.sentence
 
 
 def _lists(one: Compared) -> list[str]:
@@ -84,7 +88,7 @@ def records(compared: Sequence[Compared]) -> list[dict[str, Any]]:
         {
             "name": change.name, "what": change.what, "backend": one.before.backend, "before": change.before,
             "other_backend": one.after.backend, "after": change.after,
-            "settings": change.case, "sentence": change.sentence,
+            "settings": change.case, "sentence": _how(change),
         }
         for one in compared
         for change in one.changes

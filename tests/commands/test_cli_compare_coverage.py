@@ -15,14 +15,20 @@ SECOND = "keras9/second"
 
 
 def tried(
-    bench: Bench, name: str, hinge: str = "works", off: str = "0", backends: str = BOTH, only: str = "losses.*"
+    bench: Bench,
+    name: str,
+    hinge: str = "works",
+    off: str = "0",
+    backends: str = BOTH,
+    only: str = "losses.*",
+    options: tuple[str, ...] = ("--quick",),
 ) -> None:
     """A coverage run of that name, in which the second backend's hinge loss does this, and all squares are off."""
     for backend in BOTH.split(","):
         more = f'FAKE_KERAS_SQUARES_ARE_OFF_BY = "{off}"\n'
         more += f'FAKE_KERAS_HINGE = "{hinge}"\n' if backend == SECOND else ""
         bench.backend(backend.replace("fake", "keras9/fake"), more=f"[variables]\n{more}")
-    said = bench("coverage", "--backends", backends, "--only", only, "--quick", "--device", "cpu", "--name", name)
+    said = bench("coverage", "--backends", backends, "--only", only, "--device", "cpu", "--name", name, *options)
     assert said.status == 0, said
 
 
@@ -66,6 +72,17 @@ def test_the_exit_status_is_1_if_something_became_what_was_asked_for(bench: Benc
     assert said.err.splitlines()[-1] == "kbench: broke, gone: losses.hinge."
     assert bench("compare", "new", "old", "--fail-on", "broke,gone").status == 0
     assert bench("compare", "new", "old", "--fail-on", "mended").status == 1
+
+
+def test_what_fails_with_an_argument_that_is_new_broke(bench: Bench) -> None:
+    tried(bench, "old", backends=SECOND, options=())
+    tried(bench, "new", "crashes with a new argument", backends=SECOND, options=())
+    said = bench("compare", "old", "new", "--fail-on", "broke")
+    assert said.status == 1 and said.err.endswith("kbench: broke: losses.hinge.\n"), said
+    assert "losses.hinge(squared=True) works crashes (not tried before)" in words(said)
+    back = bench("compare", "new", "old", "--fail-on", "mended")
+    assert back.status == 0, "it crashed with what was not tried again"
+    assert "of 1 public name: 1 is as before. 1 was not tried on both." in words(back)
 
 
 def test_a_name_that_is_not_there_any_more_is_gone_and_the_other_way_round_new(bench: Bench) -> None:
