@@ -258,7 +258,13 @@ def learning(the_cell: Cell, epoch_seconds: float, best: float = 0.95) -> list[d
 def analysis(cells: Iterable[Measured], short: Iterable[Measured] = (), **of_run: Any) -> Analysis:
     """That of a run with these cells and short processes; `of_run`: what else its RunResults have."""
     whole = tuple(cells)
-    given = {"folder": Path("results", "run"), "name": "run", "created": "2026-01-01", "request": {}, "plan": {}}
+    given: dict[str, Any] = {
+        "folder": Path("results", "run"),
+        "name": "run",
+        "created": "2026-01-01",
+        "request": {},
+        "plan": {},
+    }
     given |= {"provenance": PROVENANCE, "cells": tuple(one.cell for one in whole), **of_run}
     return Analysis(store.RunResults(**given, measured=whole, short=tuple(short)))
 

@@ -85,7 +85,8 @@ def test_the_step_after_training_is_taken_at_a_second_point_if_the_first_one_has
     framework = SimpleNamespace(
         trial=lambda *given: trial, workers=SimpleNamespace(here=1, mean_of_step=float),
         set_values=lambda variables, values: weight.__setitem__(0, values[0]),
-        weights=lambda model: [(layer, weight[:])], own_weights=lambda model: [(layer, [np.float32([[0.5, 0.25]])])],
+        weights=lambda model: [(layer, weight[:])],
+        own_weights=lambda model: [(layer, [np.array([[0.5, 0.25]], "float32")])],
         to_shared=lambda owner, name, value: value, from_shared=lambda owner, name, value: value,
     )  # fmt: skip
     x = np.arange(32, dtype="float32").reshape(16, 2)
