@@ -35,10 +35,15 @@ SLOW |= {"test_documentation_site.py", "test_left_out.py", "test_packaging.py", 
 SLOW |= {"test_gpu_memory.py", "test_launcher.py", "test_progress.py"}
 
 
+def parts(item: pytest.Item) -> set[str]:
+    """The folders below this one that its file is in, and the file: a checkout may be in a folder of any name."""
+    return {*item.path.relative_to(Path(__file__).parent).parts}
+
+
 def is_fast(item: pytest.Item) -> bool:
     """Whether it is one of the tests that take a minute together."""
     starts_processes = hasattr(getattr(item, "module", None), "subprocess")
-    return not (starts_processes or SLOW & {*item.path.parts} or SLOW_FIXTURES & {*getattr(item, "fixturenames", ())})
+    return not (starts_processes or SLOW & parts(item) or SLOW_FIXTURES & {*getattr(item, "fixturenames", ())})
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -55,7 +60,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in filter(is_fast, items):
         item.add_marker("fast")
     longest = ("test_real_tutorial.py", "real", "browser")
-    items.sort(key=lambda item: [name not in item.path.parts for name in longest])
+    items.sort(key=lambda item: [name not in parts(item) for name in longest])
     whole_suite.leave_out_real_tests(config, items)
     whole_suite.note_why_slow(items)
 

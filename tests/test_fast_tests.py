@@ -26,15 +26,16 @@ def test_unexpected(): starting.start()
 
 
 def test_fast_tests_measure_nothing_and_fail_if_they_start_a_process(tmp_path: Path) -> None:
-    shutil.copy(CHECKOUT / "tests" / "conftest.py", tmp_path)
-    (tmp_path / "real").mkdir()
+    here = tmp_path / "cluster"  # a checkout may be in a folder of any name
+    (here / "real").mkdir(parents=True)
+    shutil.copy(CHECKOUT / "tests" / "conftest.py", here)
     for name, text in {
         "starting.py": STARTING,
         "test_it.py": TESTS,
         "test_processes.py": "import subprocess\n\ndef test_elsewhere(): subprocess.run(['true'])\n",
         "real/test_backends.py": "def test_slow(): pass\n",
     }.items():
-        (tmp_path / name).write_text(text)
+        (here / name).write_text(text)
     ended = subprocess.run(
         [
             sys.executable,
@@ -49,7 +50,7 @@ def test_fast_tests_measure_nothing_and_fail_if_they_start_a_process(tmp_path: P
             "-q",
             ".",
         ],
-        cwd=tmp_path,
+        cwd=here,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (CHECKOUT, CHECKOUT / "tests")))},
         capture_output=True,
         text=True,
