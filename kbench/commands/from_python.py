@@ -36,8 +36,6 @@ _NOT_ASKED = (
     "columns",
     "sort",
     "export",
-    "explain",
-    "trace",
 )
 
 
@@ -67,8 +65,6 @@ def run_command(command: str, given: Mapping[str, OptionValues], arguments: Sequ
         Screen(wanted.detail, outputs=wanted.outputs),
         name=options["name"],
         command=_as_call(command, given, arguments),
-        explain=options.get("explain", False),
-        trace=options.get("trace", False),
     )
     with interrupts.ended_as_interrupted():
         interrupted = False

@@ -44,8 +44,6 @@ def _run(options: Options) -> int:
         results,
         name=name,
         command=choices.command_line(options),
-        explain=options.get("explain", False),
-        trace=options.get("trace", False),
     )
     return finish.measure_and_finish(start, Screen(wanted.detail, wanted.beside, outputs=wanted.outputs), wanted)
 

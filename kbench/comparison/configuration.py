@@ -14,9 +14,8 @@ from kbench.text import plain
 SETTING, MACHINE, PACKAGE, VARIABLE = "setting", "machine", "package", "variable"
 ABSENT = "-"
 # What a run's tables show anyway, or what follows from its course.
-_NOT_SETTINGS = frozenset(
-    ("backends", "examples", "named_backends", "named_examples", "extra_repeats", "device", "values")
-)
+_NOT_SETTINGS = {"backends", "examples", "named_backends", "named_examples", "device", "values"}
+_NOT_SETTINGS |= {"extra_repeats", "short", "explain", "trace"}
 
 
 @dataclass(frozen=True)

@@ -110,6 +110,8 @@ class Request:
     extra_repeats: Mapping[str, tuple[Count, ...]] = field(default_factory=dict)
     # Row (its id) -> (repeat, number) of the processes that only time some steps, added so far
     short: Mapping[str, tuple[tuple[Count, Count], ...]] = field(default_factory=dict)
+    explain: bool = False  # whether is measured, after all else, why rows differ
+    trace: bool = False  # whether some steps are traced then
     interleave: Literal["on", "off"] = "on"  # whether the cells of an example run side by side, in turns
     seed: Annotated[int, msgspec.Meta(ge=0, le=LAST_SEED)] = 0
     seeds: Literal["same", "different"] = "same"

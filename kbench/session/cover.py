@@ -35,7 +35,8 @@ from kbench.selection.known import known_backends
 from kbench.selection.suites import INFER, TRAIN
 from kbench.session import events, interrupts, measure, prepare, record
 from kbench.session.events import OnEvent, ignore
-from kbench.session.resume import CHANGED, LEFT, check_machine
+from kbench.session.missing import CHANGED
+from kbench.session.resume import LEFT, check_machine
 from kbench.store import RunResults
 from kbench.store.reading import ReadCells
 from kbench.text import listed, meant

@@ -5,18 +5,20 @@ a training step.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kbench import store
 from kbench.cells.spec import RunPaths
 from kbench.parity import agreement, reading
 from kbench.planning.plan import Plan
-from kbench.planning.request import INSIDE, OTHER_JIT, SAME_BATCH
+from kbench.planning.request import INSIDE, OTHER_JIT, SAME_BATCH, Request, Script
 from kbench.planning.tasks import CellTask
 from kbench.session import import_times, prepare, record
-from kbench.session.events import Explaining, OnEvent
+from kbench.session.events import Explaining, OnEvent, ignore
+from kbench.session.missing import missing, set_others_aside
+from kbench.store import RunResults
 from kbench.store.files import os_errors_as_user_errors, read_bytes
 from kbench.values import NATIVE, OK, SCRIPT, Measured
 
@@ -26,6 +28,29 @@ _TOLD = {"layers": "what each layer costs", "trace": "traces of some steps"}
 TRACE = "trace.json.gz"  # as kbench_guest.drivers.tracing names it
 
 
+@dataclass(frozen=True)
+class Part:
+    """A run in the folder of another one, which it explains."""
+
+    name: str  # its folder
+    what: str  # is measured, in words
+    plan: Plan
+    kind: Mapping[str, object] = field(default_factory=dict)  # what of its plan says what kind of run it is
+
+
+def is_asked(request: Request) -> bool:
+    """Whether a run of the request is to be explained."""
+    return request.explain or request.trace
+
+
+def is_left(plan: Plan, results: RunResults) -> bool:
+    """Whether something that was asked for is not measured yet, or is to be measured again."""
+    parts = _parts(plan, results.measured, ignore)
+    return bool(_to_import(plan, results.measured, parts, results.folder)) or any(
+        _left(one, results.folder) for one in parts
+    )
+
+
 def explain(
     plan: Plan,
     run_paths: RunPaths,
@@ -33,16 +58,37 @@ def explain(
     run_cells: Callable[[Plan, RunPaths], object],
     on_event: OnEvent,
 ) -> None:
-    """Measure variants of the cells that ended ok, each as a run in the run's folder. Raises as that does."""
-    script = plan.request.script
-    assert script is not None
-    first = _first(plan, measured)
-    if not first:
-        return
-    with os_errors_as_user_errors("make", run_paths.run / store.EXPLAIN):
-        (run_paths.run / store.EXPLAIN).mkdir(exist_ok=True)
-    on_event(Explaining("Explaining: which packages importing Keras takes time for."))
-    import_times.write(first, run_paths)
+    """Measure what is left of what was asked for to explain the cells that ended ok. Raises as `run_cells` does."""
+    parts = _parts(plan, measured, on_event)
+    if tasks := _to_import(plan, measured, parts, run_paths.run):
+        _make_folder(run_paths.run)
+        on_event(Explaining("Explaining: which packages importing Keras takes time for."))
+        import_times.write(tasks, run_paths)
+    for part in parts:
+        if tasks := _left(part, run_paths.run):
+            on_event(Explaining(f"Explaining: {part.what}."))
+            folder = _folder(part, tasks, run_paths)
+            run_cells(replace(part.plan, tasks=tuple(tasks)), replace(run_paths, run=folder))
+        for task in part.plan.tasks if part.name == INSIDE and plan.request.trace else ():  # beside what it explains
+            made = store.cell_folder(_path(part, run_paths.run), task).path / TRACE
+            if made.is_file():
+                with os_errors_as_user_errors("move", made):
+                    made.replace(store.cell_folder(run_paths.run, task).path / TRACE)
+
+
+def _parts(plan: Plan, measured: Sequence[Measured], on_event: OnEvent) -> list[Part]:
+    """All that is asked for of the cells that ended ok. What cannot be is told."""
+    if not is_asked(plan.request):
+        return []
+    of_program = _of_program(plan, measured, on_event) if plan.request.script and plan.request.explain else []
+    return [*of_program, *_inside(plan, measured, on_event)]
+
+
+def _of_program(plan: Plan, measured: Sequence[Measured], on_event: OnEvent) -> list[Part]:
+    """A program with one change at a time, and its results on the first batches."""
+    script, first = plan.request.script, _first(plan, measured)
+    if script is None or not first:
+        return []
     called = [name for one in measured for name in one.facts.sites]
     fits = any(name.startswith("fit") for name in called)
     if not fits:
@@ -54,57 +100,58 @@ def explain(
     )
     took = sum(one.outcome.seconds or 0.0 for one in measured if one.cell.repeat == 1)
     limit = max(LEAST_LIMIT, LONGER * took)  # a compiler may take minutes: then what it would bring is not known
+    found = []
     for changed, what in variants if fits else ():
-        on_event(Explaining(f"Explaining: {what}."))
         changes = {"max_epochs": changed.max_epochs, "variant": changed.variant}
-        tasks = tuple(
+        tasks = [
             replace(task, script={**(task.script or {}), **changes}, timeout=min(task.timeout, limit))
             for task in first
-        )
-        request = replace(plan.request, script=changed, repeats=1, precision=None, budget=None, extra_repeats={})
-        part = replace(plan, request=request, tasks=tasks)
-        run_cells(part, replace(run_paths, run=_made(part, run_paths, changed.variant, {})))
-    if all(name.startswith("call,") for name in called):  # a loop of its own
-        return
-    on_event(Explaining("Explaining: results on the first batches."))
-    tasks = tuple(replace(task, parity={"steps": tuple(agreement.STEPS)}) for task in first)
-    part = replace(plan, tasks=tasks)
-    run_cells(
-        part, replace(run_paths, run=_made(part, run_paths, reading.KIND, {"kind": reading.KIND, "form": "default"}))
-    )
+        ]
+        found.append(Part(changed.variant, what, _plan(plan, tasks, changed)))
+    if not all(name.startswith("call,") for name in called):  # a loop of its own
+        tasks = [replace(task, parity={"steps": tuple(agreement.STEPS)}) for task in first]
+        kind = {"kind": reading.KIND, "form": "default"}
+        found.append(Part(reading.KIND, "results on the first batches", _plan(plan, tasks), kind))
+    return found
 
 
-def look_inside(
-    plan: Plan,
-    run_paths: RunPaths,
-    measured: Sequence[Measured],
-    run_cells: Callable[[Plan, RunPaths], object],
-    on_event: OnEvent,
-    *,
-    layers: bool,
-    trace: bool,
-) -> None:
-    """Time the parts of a training step of each cell that ended ok, or trace some of its steps, or both."""
+def _inside(plan: Plan, measured: Sequence[Measured], on_event: OnEvent) -> list[Part]:
+    """The parts of a training step of each cell, or traces of some of its steps, or both."""
     of_keras = [task for task in _first(plan, measured) if task.task in ("train", SCRIPT) and task.kind != NATIVE]
     trained = [task for task in of_keras if task.workers == 1]
     if not trained:
         on_event(Explaining("No step to explain: no cell that trains a Keras model with one worker ended ok."))
-        return
+        return []
     called = {name for one in measured for name in one.facts.sites}
     if plan.request.script and not any(name.startswith("fit") for name in called):
         on_event(Explaining("No training step to explain: the program does not call fit."))
-        return
-    what = tuple(name for name, wanted in (("layers", layers), ("trace", trace)) if wanted)
-    on_event(Explaining(f"Explaining: {' and '.join(_TOLD[one] for one in what)}."))
-    tasks = tuple(replace(task, inside={"what": what}, epochs=0, validation_samples=0) for task in trained)
-    part = replace(plan, tasks=tasks)
-    folder = _made(part, run_paths, INSIDE, {"kind": INSIDE})
-    run_cells(part, replace(run_paths, run=folder))
-    for task in tasks if trace else ():  # beside what it explains
-        made = store.cell_folder(folder, task).path / TRACE
-        if made.is_file():
-            with os_errors_as_user_errors("move", made):
-                made.replace(store.cell_folder(run_paths.run, task).path / TRACE)
+        return []
+    asked = {"layers": plan.request.explain, "trace": plan.request.trace}
+    what = tuple(name for name, wanted in asked.items() if wanted)
+    tasks = [replace(task, inside={"what": what}, epochs=0, validation_samples=0) for task in trained]
+    return [Part(INSIDE, " and ".join(_TOLD[one] for one in what), _plan(plan, tasks), {"kind": INSIDE})]
+
+
+def _plan(plan: Plan, tasks: Sequence[CellTask], script: Script | None = None) -> Plan:
+    """That of a part: each cell once, and nothing explains it in turn. `script`: the changed program."""
+    asked = replace(plan.request, script=script or plan.request.script, explain=False, trace=False)
+    once = replace(asked, repeats=1, precision=None, budget=None, extra_repeats={}, short={})
+    return replace(plan, request=once, tasks=tuple(tasks))
+
+
+def _left(part: Part, run: Path) -> Sequence[CellTask]:
+    """The cells of a part that are still to be measured."""
+    folder = _path(part, run)
+    if not (folder / "run.json").is_file():
+        return part.plan.tasks
+    return missing(part.plan, store.read(folder), (), True)[0]
+
+
+def _to_import(plan: Plan, measured: Sequence[Measured], parts: Sequence[Part], run: Path) -> Sequence[CellTask]:
+    """The cells of a program for which the import of Keras is to be timed: all, if it was not, or a part is left."""
+    asked = plan.request.script is not None and plan.request.explain
+    done = store.import_times(run).is_file() and not any(_left(one, run) for one in parts)
+    return _first(plan, measured) if asked and not done else []
 
 
 def _first(plan: Plan, measured: Sequence[Measured]) -> list[CellTask]:
@@ -113,13 +160,25 @@ def _first(plan: Plan, measured: Sequence[Measured]) -> list[CellTask]:
     return [task for task in plan.to_measure() if task.repeat == 1 and task.id in ended]
 
 
-def _made(part: Plan, run_paths: RunPaths, name: str, more: dict[str, object]) -> Path:
-    """Create the folder of such a run. Raises UserError."""
+def _path(part: Part, run: Path) -> Path:
+    return run / store.EXPLAIN / part.name
+
+
+def _make_folder(run: Path) -> None:
+    with os_errors_as_user_errors("make", run / store.EXPLAIN):
+        (run / store.EXPLAIN).mkdir(exist_ok=True)
+
+
+def _folder(part: Part, tasks: Sequence[CellTask], run_paths: RunPaths) -> Path:
+    """The part's folder, without files of the cells that are to be measured. Raises UserError."""
+    folder, planned = _path(part, run_paths.run), record.of_plan(part.plan, run_paths, **part.kind)
+    if (folder / "run.json").is_file():
+        set_others_aside(store.read(folder), part.plan, tasks)
+        store.update(folder, **planned)
+        return folder
     of_run = store.read_record(run_paths.run).provenance
-    planned = record.of_plan(part, run_paths, **more)
-    with os_errors_as_user_errors("make", run_paths.run / store.EXPLAIN):
-        (run_paths.run / store.EXPLAIN).mkdir(exist_ok=True)
-    made = store.create(run_paths.run / store.EXPLAIN, provenance=of_run, name=name, **planned)
+    _make_folder(run_paths.run)
+    made = store.create(run_paths.run / store.EXPLAIN, provenance=of_run, name=part.name, **planned)
     if (given := store.stdin(run_paths.run)).exists():
         with os_errors_as_user_errors("read", given):  # a program may have put something else there
             content = read_bytes(given, prepare.MOST_INPUT)

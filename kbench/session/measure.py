@@ -39,17 +39,14 @@ def measure(
     *,
     name: str | None = None,
     command: str = "",
-    explain: bool = False,
-    trace: bool = False,
     only: Callable[[CellTask], bool] | None = None,
     place: Place | None = None,
 ) -> RunResults:
     """Measure what is asked for, as a new run below `folder`, the results folder; returns its measurements.
 
     `name` is that of the run's own folder, the current time if it is not given. `command` is kept with the results:
-    how they came about. `explain`: also measure why rows differ; `trace`: also trace some steps of each. `only`
-    leaves cells out; `place` is this machine's, where several have a worker each. Raises UserError; once there is
-    something to be resumed, that is Stopped, or Interrupted if the user ended it.
+    how they came about. `only` leaves cells out; `place` is this machine's, where several have a worker each. Raises
+    UserError; once there is something to be resumed, that is Stopped, or Interrupted if the user ended it.
     """
     parent = check_folder(request, folder, name)
     gpus = devices.gpus()
@@ -65,7 +62,7 @@ def measure(
         run_paths = replace(run_paths, place=place)
         workers.check_environments(plan.to_measure(), run_paths)
         with store.filling(run_paths.run):
-            return measure_cells(plan, plan, run_paths, gpus, on_event, explain, trace)
+            return measure_cells(plan, plan, run_paths, gpus, on_event)
 
 
 def planned(request: Request, on_event: OnEvent = ignore, gpus: Sequence[Device] | None = None) -> Plan:
@@ -118,15 +115,11 @@ def new_run(
 
 
 def measure_cells(
-    plan: Plan,
-    to_run: Plan,
-    run_paths: RunPaths,
-    gpus: Sequence[Device],
-    on_event: OnEvent,
-    explain: bool = False,
-    trace: bool = False,
+    plan: Plan, to_run: Plan, run_paths: RunPaths, gpus: Sequence[Device], on_event: OnEvent
 ) -> RunResults:
-    """Run the cells of `to_run`, and repeats where rows of the whole plan are undecided. Raises as `measure` does."""
+    """Run the cells of `to_run`, and repeats where rows of the whole plan are undecided; then what is left of what
+    explains it. Raises as `measure` does.
+    """
     if plan.request.worker_per_machine and run_paths.place is None:
         raise UserError("A worker per machine needs a cluster: name it with --on, and start a new run.")
     with interrupts.ended_as_interrupted():
@@ -134,12 +127,7 @@ def measure_cells(
             run = GrowingRun(run_paths.run)
             plan = _measure_cells(plan, to_run, run_paths, run, on_event)
             there, further = run.now().run, partial(run_cells, on_event=on_event)
-            if explain and plan.request.script:
-                explaining.explain(plan, run_paths, there.measured, further, on_event)
-            if explain or trace:
-                explaining.look_inside(
-                    plan, run_paths, there.measured, further, on_event, layers=explain, trace=trace
-                )
+            explaining.explain(plan, run_paths, there.measured, further, on_event)
             store.record_end(run_paths.run, record.at_end(plan, gpus, there.provenance))
             analysis = run.now()
             known_spreads.keep(analysis)

@@ -37,6 +37,11 @@ def test_the_same_setup_has_no_difference() -> None:
     assert setup.table(ABOUTS, []) is None
 
 
+def test_what_followed_from_the_course_of_a_run_or_came_after_it_is_no_setting() -> None:
+    more = {"short": {"a__x": [[2, 1]]}, "extra_repeats": {"a__x": [2]}, "explain": True, "trace": True}
+    assert configuration.differences([side(REQUEST, {}), side({**REQUEST, **more}, {})]) == []
+
+
 def test_settings_machine_packages_and_variables_that_differ_are_listed() -> None:
     full = {**REQUEST, "profile": "full", "epochs": 3, "examples": ["b.py"]}
     both = ("keras3/jax", "keras3/torch")
