@@ -24,6 +24,7 @@ from kbench.analysis.lines.call_sites import by_line
 from kbench.analysis.times import levels, spreads
 from kbench.analysis.times.row_times import observed
 from kbench.analysis.times.spreads import Processes
+from kbench.machine import provenance
 
 PARTS = (0.1, 0.5, 0.9, 0.975)
 
@@ -33,7 +34,8 @@ def collected(runs: Sequence[Path]) -> list[Processes]:
     found = []
     for run in runs:
         results = store.read(run)
-        found += observed(by_line(results.measured), results.short, run.name)
+        threads = provenance.whole_cores(results.provenance)
+        found += observed(by_line(results.measured), results.short, run.name, threads)
     return found
 
 

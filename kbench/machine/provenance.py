@@ -115,6 +115,12 @@ def cores(provenance: Mapping[str, Any]) -> str:
     return f"{visible:g}" if isinstance(visible, int | float) else ""
 
 
+def whole_cores(provenance: Mapping[str, Any]) -> int:
+    """How many, and so how many threads a process has where nothing else is asked for; 0 if it is unknown."""
+    visible = _object(provenance.get("cpu")).get("visible")
+    return max(1, int(visible)) if isinstance(visible, int | float) and 0 < visible < 2**20 else 0
+
+
 def gpu_names(provenance: Mapping[str, Any]) -> str:
     """Of all GPUs, or "none"; empty if it is unknown."""
     gpus = provenance.get("gpus")

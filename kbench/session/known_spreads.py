@@ -11,15 +11,15 @@ from kbench.analysis.rows import Analysis
 from kbench.analysis.times import machine_stability, spreads
 from kbench.analysis.times.row_times import observed
 from kbench.analysis.times.spreads import Priors, Processes
+from kbench.machine import provenance
 from kbench.planning.plan import Plan
-from kbench.values import base
 
 MOST_ROWS = 1000  # of the user's own that are kept, the newest
 
 
 def priors(plan: Plan) -> Priors:
-    """The priors of a run's backends, as far as kbench knows now."""
-    names = {"", *(base(one.name) for one in plan.backends)}
+    """The priors of a run's rows, as far as kbench knows now."""
+    names = {"", *(name for task in plan.tasks for name in spreads.more_general(spreads.configuration(task)))}
     found = spreads.fit([*spreads.read(), *own]) if (own := _own()) else spreads.shipped()
     return {name: one for name, one in found.items() if name[0] in names}
 
@@ -28,7 +28,7 @@ def keep(analysis: Analysis) -> None:
     """Add what the run shows to the user's own; nothing of a busy machine, or if the cache cannot be written."""
     run = analysis.run
     source = f"{run.name} {run.created}"
-    rows = observed(analysis.lines, run.short, source)
+    rows = observed(analysis.lines, run.short, source, provenance.whole_cores(run.provenance))
     if not rows or machine_stability.is_busy(run.measured, run.provenance):
         return
     with contextlib.suppress(OSError):

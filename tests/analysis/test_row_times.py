@@ -170,16 +170,35 @@ def replace_epoch(epoch: Epoch, factor: float) -> Epoch:
 def test_what_a_run_shows_of_spreads_is_what_its_rows_processes_differ_by() -> None:
     unsteady = [short("y", 0.12 * factor, timing=n) for n, factor in ((1, 1.0), (2, 1.2))]
     measured = [replace(one, facts=known(form="unrolled")) if one.cell.backend == "y" else one for one in WHOLE]
-    found = {row.backend: row for row in row_times.observed(measured, [*SHORT[:2], *unsteady], "a run")}
+    found = {row.backend: row for row in row_times.observed(measured, [*SHORT[:2], *unsteady], "a run", 2)}
     assert {(row.kind, row.source, row.example, len(row.logs), len(row.errors)) for row in found.values()} == {
         (spreads.OTHER, "a run", "a", 3, 3),
         (spreads.RECURRENT, "a run", "a", 3, 3),
     }
     assert max(found["y"].logs) - min(found["y"].logs) > 2 * (max(found["x"].logs) - min(found["x"].logs))
-    assert row_times.observed(WHOLE, [], "a run") == []
+    assert row_times.observed(WHOLE, [], "a run", 2) == []
     vague = [short("y", 0.12, timing=n, swing=0.8) for n in (1, 2)]
-    told = row_times.observed(measured, [*SHORT[:2], *vague], "a run")
+    told = row_times.observed(measured, [*SHORT[:2], *vague], "a run", 2)
     assert told == [], "turns that do not tell processes' times tell no spread"
+
+
+def test_what_several_workers_show_of_spreads_is_not_told_of_the_plain_backend() -> None:
+    def by_workers(one: Measured) -> Measured:
+        return replace(one, cell=one.cell.at(workers=2 if one.cell.backend == "y" else 1, threads=2))
+
+    whole_ones, short_ones = (list(map(by_workers, some)) for some in (WHOLE, SHORT))
+    for threads, names in ((2, ["x"]), (4, ["x threads=2"])):
+        found = row_times.observed(whole_ones[:1], short_ones, "a run", threads)
+        assert [row.backend for row in found] == names
+    steady = [spreads.Processes("y", spreads.OTHER, (-0.01, 0.0, 0.01), (0.0,) * 3)] * 40
+    unsteady = [spreads.Processes("y workers=2", spreads.OTHER, (-0.3, 0.0, 0.3), (0.0,) * 3)] * 40
+    priors = spreads.fit([*steady, *unsteady])
+    alone, of_two = (
+        {row.backend: row.epoch_interval for row in summaries.summarise(some, priors=priors)}
+        for some in (WHOLE, [by_workers(one) for one in WHOLE])
+    )
+    assert alone["y"] and of_two["y"]
+    assert math.log(of_two["y"].high / of_two["y"].low) > 2 * math.log(alone["y"].high / alone["y"].low)
 
 
 def test_rows_that_are_known_to_spread_more_have_wider_intervals() -> None:

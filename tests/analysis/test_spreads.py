@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fake_runs import cell
 
 from kbench.analysis.times import spreads
 from kbench.analysis.times.levels import SPREADS, Numbers
@@ -65,6 +66,37 @@ def test_a_row_has_the_prior_of_its_backend_and_kind_or_the_next_more_general_on
     assert spreads.prior(priors, "a", OTHER) is priors["a", OTHER]
     assert spreads.prior(priors, "a", RECURRENT) is priors["a", ""]
     assert spreads.prior(priors, "c", OTHER) is priors[ALL]
+
+
+SPECIAL = ["a@0.9", "a+jit=off", "a workers=2", "a threads=1", "a+jit=off workers=2 threads=1"]
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_rows_that_are_run_in_another_way_count_for_rows_like_themselves_alone(name: str) -> None:
+    plain = [*rows("a", 0.01), *rows("b", 0.02)]
+    before, found = spreads.fit(plain), spreads.fit([*plain, *rows(name, 0.3, 50)])
+    assert all((found[one] == prior).all() for one, prior in before.items())
+    assert usual(spreads.prior(found, name, OTHER)) > 5 * usual(spreads.prior(found, "a", OTHER))
+    for other in {*SPECIAL} - {name, "a+jit=off workers=2 threads=1"}:
+        assert (spreads.prior(found, other, OTHER) == spreads.prior(found, "a", OTHER)).all()
+
+
+def test_a_row_that_is_run_in_another_way_has_the_prior_of_the_next_more_general_one() -> None:
+    rare = "a+jit=off workers=2 threads=1"
+    assert spreads.more_general(rare) == [rare, "a+jit=off workers=2", "a+jit=off", "a"]
+    known = rows("a", 0.01)
+    for name in ("a", "a+jit=off", "a+jit=off workers=2", rare):
+        priors = spreads.fit([*known, *rows(name, 0.2)])
+        assert spreads.prior(priors, rare, OTHER) is priors[name, OTHER]
+
+
+def test_a_process_with_as_many_threads_as_the_machine_has_cores_is_a_usual_one() -> None:
+    def named(usual_threads: int, **values: object) -> str:
+        return spreads.configuration(cell("a", "x/y@0.9").at(**values), usual_threads)  # type: ignore[arg-type]
+
+    assert named(4, threads=4) == named(4, threads=0) == "x/y@0.9"
+    assert named(4, threads=2) == named(0, threads=2) == "x/y@0.9 threads=2"
+    assert named(4, threads=2, workers=2) == "x/y@0.9 workers=2 threads=2"
 
 
 def test_priors_are_recorded_with_a_run_and_read_from_it() -> None:

@@ -22,7 +22,7 @@ def kept(cache: Path) -> list[str]:
 def test_rows_of_a_quiet_machine_are_kept_once_and_those_of_a_busy_one_are_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def observed(measured: Iterable[Any], short: Iterable[Any], source: str) -> list[Processes]:
+    def observed(measured: Iterable[Any], short: Iterable[Any], source: str, usual_threads: int) -> list[Processes]:
         return [Processes("a/x", "other", (0.0, 0.1), (0.01, 0.01), source, "train.py")]
 
     monkeypatch.setenv("KBENCH_CACHE", str(tmp_path))

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 from kbench import axes
 from kbench.analysis.times import processes, rounds, spreads
+from kbench.analysis.times.levels import Numbers
 from kbench.analysis.times.processes import Place, Process, RowTime
 from kbench.analysis.times.rounds import TurnTimes
 from kbench.analysis.times.spreads import Priors, Processes
 from kbench.axes import Point, RowKey
 from kbench.findings import Finding
-from kbench.values import INTERRUPTED, OK, Measured, base
+from kbench.values import INTERRUPTED, OK, Measured
 
 SURE = 0.1  # the standard error of a logarithm
 
@@ -31,7 +32,7 @@ def row_times(
     found: dict[RowKey, RowTime] = {}
     for rows in together.values():
         table = processes_of({row: ok[row] for row in rows}, short)
-        of_rows = {row: spreads.prior(priors, _backend(row), kind_of_work(ok[row])) for row in table}
+        of_rows = {row: _prior(priors, ok[row]) for row in table}
         apart = processes.of_kinds(table, of_rows)
         for row in apart:  # the short ones do nothing but what is timed
             table[row] = {place: one for place, one in table[row].items() if place[1]}
@@ -40,8 +41,16 @@ def row_times(
     return found
 
 
-def observed(measured: Sequence[Measured], short: Sequence[Measured], source: str) -> list[Processes]:
-    """The rows of a run with several processes, for `spreads.fit`. source: what the run is called."""
+def _prior(priors: Priors, repeats: Sequence[Measured]) -> Numbers:
+    return spreads.prior(priors, spreads.configuration(repeats[0].cell), kind_of_work(repeats))
+
+
+def observed(
+    measured: Sequence[Measured], short: Sequence[Measured], source: str, usual_threads: int
+) -> list[Processes]:
+    """The rows of a run with several processes, for `spreads.fit`. source: what the run is called; usual_threads: of
+    a process on its machine.
+    """
     ok: dict[RowKey, list[Measured]] = {}
     for one in measured:
         if one.outcome.status == OK:
@@ -58,7 +67,7 @@ def observed(measured: Sequence[Measured], short: Sequence[Measured], source: st
         deviations = processes.deviations_of(table)[2] if table else {}
         found += [
             Processes(
-                _backend(row),
+                spreads.configuration(ok[row][0].cell, usual_threads),
                 kind_of_work(ok[row]),
                 tuple(its.values()),
                 tuple(one.error or 0.0 for one in table[row].values()),
@@ -79,10 +88,6 @@ def _took_turns(repeats: Sequence[Measured]) -> bool:
 def _are_sure(found: Iterable[Process]) -> bool:
     """Whether each process's own turns tell its time, so that what is left is how processes differ."""
     return all((one.error or 0.0) <= SURE for one in found)
-
-
-def _backend(row: RowKey) -> str:
-    return base(str(row[axes.BACKEND]))
 
 
 def processes_of(

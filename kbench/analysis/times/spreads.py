@@ -2,7 +2,8 @@
 
 process_spreads.csv has the processes of many rows of runs, which benchmarks/process_spreads.py collects; the user's
 own runs are added. The prior is fitted to them by empirical Bayes over a grid of spreads (Lu & Stephens, *Variance
-adaptive shrinkage*, Bioinformatics 32, 2016), so heavy tails stay in it.
+adaptive shrinkage*, Bioinformatics 32, 2016), so heavy tails stay in it. What a backend shows in another version,
+with other settings or threads, or with several workers counts for rows that are run so, and for no others.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from pathlib import Path
 
 import numpy as np
 
+from kbench import axes
 from kbench.analysis.times import levels
 from kbench.analysis.times.levels import Numbers
+from kbench.values import Cell, base
 
 SHIPPED = Path(__file__).with_name("process_spreads.csv")
 RECURRENT, OTHER = "recurrent", "other"  # kinds of work
 # As many measured rows as what is known of more general rows counts for: of all backends for one of them, of a
-# backend for a kind of its work.
+# backend for how it may be set, and for a kind of its work.
 GENERAL = 4.0
 FLAT = 0.5  # rows' worth of a flat prior, so that nothing is impossible
 _PASSES = 60
@@ -31,7 +34,7 @@ _PASSES = 60
 class Processes:
     """The processes of a row of a run."""
 
-    backend: str  # without version and settings
+    backend: str  # see `configuration`
     kind: str  # of work: RECURRENT or OTHER
     logs: tuple[float, ...]  # of their times, without what their repeats have in common
     errors: tuple[float, ...]  # standard errors of these, from their own turns or epochs
@@ -42,9 +45,24 @@ class Processes:
 Priors = Mapping[tuple[str, str], Numbers]  # by backend and kind, and "" for any: the weight of each of SPREADS
 
 
+def configuration(cell: Cell, usual_threads: int = 0) -> str:
+    """A cell's backend, and what is unusual of its workers and threads: `NAME+jit=off workers=2 threads=1`."""
+    workers = [f"{axes.WORKERS}={cell.workers}"] if cell.workers > 1 else []
+    threads = [f"{axes.THREADS}={cell.threads}"] if cell.threads not in (0, usual_threads) else []
+    return " ".join([cell.backend, *workers, *threads])
+
+
+def more_general(name: str) -> list[str]:
+    """A configuration, and those that say less: without threads, without workers, the backend as it comes."""
+    words = name.split(" ")
+    without = [one for one in words if not one.startswith(f"{axes.THREADS}=")]
+    return list(dict.fromkeys([name, " ".join(without), words[0], base(words[0])]))
+
+
 def prior(priors: Priors, backend: str, kind: str) -> Numbers:
-    """The prior of a row of this backend and kind of work."""
-    return next(priors[name] for name in ((backend, kind), (backend, ""), ("", "")) if name in priors)
+    """The prior of a row of this configuration and kind of work."""
+    names = [(name, of) for name in more_general(backend) for of in (kind, "")]
+    return next(priors[name] for name in (*names, ("", "")) if name in priors)
 
 
 def read(path: Path = SHIPPED) -> list[Processes]:
@@ -84,14 +102,15 @@ def fit(rows: Sequence[Processes]) -> dict[tuple[str, str], Numbers]:
     # Errors are left out: as estimated from few turns, they would take the blame for most of what processes differ.
     evidence = np.array([levels.likelihood(row.logs, [0.0] * len(row.logs))[1].sum(axis=1) for row in several])
     evidence /= evidence.sum(axis=1, keepdims=True)
+    usual = [len(more_general(row.backend)) == 1 for row in several]
     of_all = flat
     for _ in range(_PASSES):
-        of_all = _smooth(_shares(evidence, of_all).sum(axis=0) + FLAT * flat)
+        of_all = _smooth(_shares(evidence[usual], of_all).sum(axis=0) + FLAT * flat)
     shares = _shares(evidence, of_all)
     found = {("", ""): of_all}
-    for backend in dict.fromkeys(row.backend for row in several):
+    for backend in sorted(dict.fromkeys(row.backend for row in several), key=lambda name: len(more_general(name))):
         its = [row.backend == backend for row in several]
-        found[backend, ""] = _smooth(shares[its].sum(axis=0) + GENERAL * of_all)
+        found[backend, ""] = _smooth(shares[its].sum(axis=0) + GENERAL * prior(found, backend, ""))
         for kind in dict.fromkeys(row.kind for row in several if row.backend == backend):
             alike = [row.backend == backend and row.kind == kind for row in several]
             found[backend, kind] = _smooth(shares[alike].sum(axis=0) + GENERAL * found[backend, ""])
