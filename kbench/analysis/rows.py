@@ -19,7 +19,8 @@ from kbench.analysis.learning import final_scores, no_progress, unlike_others
 from kbench.analysis.lines import afterwards, line_figures, line_outputs
 from kbench.analysis.lines.call_sites import by_line
 from kbench.analysis.sameness import call_outputs
-from kbench.analysis.times import intervals, roofline, spreads
+from kbench.analysis.times import intervals, roofline, row_times, spreads
+from kbench.analysis.times.processes import Process
 from kbench.analysis.times.ratios import Timed, ranked, verdict
 from kbench.analysis.times.roofline import Limits
 from kbench.analysis.times.spreads import Priors
@@ -139,6 +140,11 @@ class Analysis:
     def rows(self) -> Sequence[Summary]:
         """The rows of the run's tables, compared with the fastest and with the baseline."""
         return [row for example in self.examples.values() for row in example.rows]
+
+    @cached_property
+    def processes(self) -> Mapping[str, Process]:
+        """What each process shows of its row's time, by its cell's id; not of programs, whose lines are rows."""
+        return row_times.of_processes(() if self._has_programs else self.run.measured, self.run.short)
 
     @cached_property
     def explained_by(self) -> Mapping[str, Analysis]:

@@ -12,20 +12,22 @@ from typing import Any
 
 import pandas as pd
 
-from kbench import paths, store
+from kbench import axes, paths, store
 from kbench.analysis.rows import Analysis, command_to_repeat, summarised
 from kbench.analysis.times import machine_stability
+from kbench.analysis.times.processes import Process
 from kbench.exports import findings
 from kbench.machine.provenance import describe
 from kbench.summary import Summary
 from kbench.tables import content
 from kbench.tables.answers import headline
-from kbench.tables.csv import epochs_columns, summary_columns
+from kbench.tables.csv import epochs_columns, process_columns, summary_columns
 from kbench.values import Cell, Measured, Outcome
 
 _WHOLE = {"epoch", "epochs_done"} | {
     one.name for kind in (Summary, Cell, Outcome) for one in fields(kind) if one.type in ("int", "int | None")
 }
+_WHOLE |= {axis.name for axis in axes.AXES if axis.number}
 _TRUTHS = {"deterministic", "compilation_cached"}
 _OF_CELL = ("example", "backend", "image_data_format", "device", "repeat", "seed")
 _PHASES = ("import", "data", "build", "first_step", "evaluation")
@@ -39,7 +41,7 @@ class RunData:
     folder: Path
     summary: pd.DataFrame  # one row a row of the tables: an example on a backend, over its repeats
     epochs: pd.DataFrame  # one row an epoch of a cell
-    cells: pd.DataFrame  # one row a cell: its status, phases and memory
+    cells: pd.DataFrame  # one row a cell: its status, phases, memory, and what it shows of its row's time
     findings: pd.DataFrame  # one row a finding about a row of the tables, as findings.json has it
     provenance: Mapping[str, Any]  # the machine and the versions, as run.json holds them
     status: int | None = None  # the exit status of the command, if this comes from one: 0 where all is ok
@@ -75,27 +77,31 @@ def data(analysis: Analysis, status: int | None = None) -> RunData:
         name=read.name,
         folder=read.folder,
         summary=_frame(summary_columns(rows)),
-        epochs=_frame(epochs_columns(analysis.lines)),
-        cells=_frame(_cells_columns(read.measured)),
+        epochs=_frame(epochs_columns(analysis.lines, read.short)),
+        cells=_frame(_cells_columns([*read.measured, *read.short], analysis.processes)),
         findings=pd.DataFrame(findings.records(rows), columns=list(findings.COLUMNS)),
         provenance=read.provenance,
         status=status,
     )
 
 
-def _cells_columns(measured: Sequence[Measured]) -> dict[str, list[Any]]:
-    """Each cell's settings, outcome, phases and memory."""
+def _cells_columns(measured: Sequence[Measured], times: Mapping[str, Process]) -> dict[str, list[Any]]:
+    """Each cell's settings, outcome, phases and memory, and what it shows of its row's time."""
+    shown = [times.get(one.cell.id) for one in measured]
     outcomes = [one.outcome for one in measured]
     memory = ("peak_memory_mib", "import_memory_mib")
     return {
         "cell": [one.cell.id for one in measured],
         **{name: [getattr(one.cell, name) for one in measured] for name in _OF_CELL},
+        **process_columns([one.cell for one in measured]),
         **{name: [getattr(one, name) for one in outcomes] for name in ("status", "reason", "seconds", "exit_code")},
         "epochs_done": [len(one.epochs) for one in measured],
         "compilation_cached": [one.compilation_cached for one in outcomes],
         **{f"{name}_seconds": [one.phases.get(name) for one in measured] for name in _PHASES},
         **{name: [getattr(one.facts, name) for one in measured] for name in memory},
         "tree_memory_mib": [one.tree_memory_mib for one in outcomes],
+        "steady_seconds": [None if one is None else one.seconds for one in shown],
+        "steady_error": [None if one is None else one.error for one in shown],
     }
 
 

@@ -1,4 +1,4 @@
-"""MLflow: an experiment for the run and an MLflow run for each cell, by MLflow's own client."""
+"""MLflow: an experiment for the run and an MLflow run for each process, by MLflow's own client."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from pathlib import Path
 from mlflow.tracking import MlflowClient
 
 from kbench.analysis.rows import Analysis
+from kbench.analysis.times.processes import Process
 from kbench.errors import UserError
 from kbench.values import OK, Measured
 
-_METRICS = ("seconds", "loss", "accuracy", "val_loss", "val_accuracy")
+_METRICS = ("seconds", "samples", "loss", "accuracy", "val_loss", "val_accuracy")
 _OF_CELL = ("repeat", "profile", "validation_samples", "epochs", "seed", "timing")
 _FACTS = ("keras_version", "backend_version", "parameters")
 
@@ -25,8 +26,8 @@ def write(run: Analysis, out: Path) -> list[str]:
         if client.get_experiment_by_name(name) is not None:
             raise UserError(f"{uri} already has an experiment {name!r}: delete it there, or choose another --out.")
         experiment = client.create_experiment(name)
-        for one in run.run.measured:
-            _log(client, experiment, one)
+        for one in (*run.run.measured, *run.run.short):
+            _log(client, experiment, one, run.processes.get(one.cell.id))
     except UserError:
         raise
     except Exception as error:  # a server can fail in many ways
@@ -35,7 +36,7 @@ def write(run: Analysis, out: Path) -> list[str]:
     return [f"{uri} (experiment {name!r})"]
 
 
-def _log(client: MlflowClient, experiment: str, one: Measured) -> None:
+def _log(client: MlflowClient, experiment: str, one: Measured, time: Process | None) -> None:
     logged = client.create_run(experiment, run_name=one.cell.id).info.run_id
     facts = {name: value for name in _FACTS if (value := getattr(one.facts, name)) not in (None, "")}
     of_cell = {name: value for name, value in one.cell.values.items() if value != ""}
@@ -49,6 +50,9 @@ def _log(client: MlflowClient, experiment: str, one: Measured) -> None:
                 client.log_metric(logged, f"epoch_{name}", value, step=epoch.epoch)
     for phase, seconds in one.phases.items():
         client.log_metric(logged, f"{phase}_seconds", seconds)
+    for name, figure in (("steady_seconds", time.seconds), ("steady_error", time.error)) if time else ():
+        if figure is not None:
+            client.log_metric(logged, name, figure)
     client.set_tag(logged, "status", one.outcome.status)
     client.set_tag(logged, "compilation_cached", str(one.outcome.compilation_cached))
     if one.outcome.reason:

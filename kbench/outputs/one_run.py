@@ -61,7 +61,7 @@ def rebuild(analysis: Explained, style: Style = OWN, plots: bool = True) -> list
     pngs = pngs if plots else _kept(run, rows)
     files: dict[str, str | bytes] = {
         "summary.csv": summary_csv(rows),
-        "epochs.csv": epochs_csv(analysis.lines),
+        "epochs.csv": epochs_csv(analysis.lines, results.short),
         "findings.json": findings_json(rows),
         "summary.md": page(shown, pngs, _resumed(results)),
         "summary.tex": latex(rows),

@@ -11,7 +11,7 @@ from typing import Any
 from kbench import axes
 from kbench.summary import Figure, Summary, figures
 from kbench.text import no_formula
-from kbench.values import Measured
+from kbench.values import Cell, Measured
 
 # The order of these is a promise: programs read them by place. Further columns follow.
 EPOCHS_COLUMNS = (
@@ -64,19 +64,32 @@ def summary_records(summaries: Sequence[Summary], only: Sequence[str] = ()) -> l
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
-def epochs_csv(measured: Iterable[Measured]) -> str:
-    """One line an epoch of a cell, those of cells that did not end ok included; in the order of the plan."""
-    return csv_text(epochs_columns(measured))
+def epochs_csv(measured: Sequence[Measured], short: Sequence[Measured] = ()) -> str:
+    """One line an epoch of a cell, those of cells that did not end ok included; in the order of the plan. Those of
+    short processes, which are parts of one, come last.
+    """
+    return csv_text(epochs_columns(measured, short))
 
 
-def epochs_columns(measured: Iterable[Measured]) -> dict[str, list[Any]]:
+def epochs_columns(measured: Sequence[Measured], short: Sequence[Measured] = ()) -> dict[str, list[Any]]:
     """The columns of epochs.csv by name; None is not reported."""
-    rows = [(one.cell, epoch) for one in measured for epoch in one.epochs]
+    rows = [(one.cell, epoch) for one in (*measured, *short) for epoch in one.epochs]
     of_cell = {name: [getattr(cell, name) for cell, _ in rows] for name in _OF_CELL}
     of_epoch = {name: [getattr(epoch, name) for _, epoch in rows] for name in _OF_EPOCH}
     metrics = dict.fromkeys(name for _, epoch in rows for name in epoch.metrics or {})
     scores = {name: [(epoch.metrics or {}).get(name) for _, epoch in rows] for name in metrics}
-    return of_cell | of_epoch | {name: values for name, values in scores.items() if name not in of_epoch}
+    others = {name: values for name, values in scores.items() if name not in of_epoch}
+    return of_cell | of_epoch | others | process_columns([cell for cell, _ in rows])
+
+
+def process_columns(cells: Sequence[Cell]) -> dict[str, list[Any]]:
+    """What tells apart the processes of an example on a backend, beside their repeat: whether each only timed some
+    steps, and its values on the axes that vary in the run.
+    """
+    varied = axes.in_order({name for cell in cells for name in cell.varied} - {*_OF_CELL})
+    return {"timing": [cell.timing for cell in cells]} | {
+        name: [cell.values[name] for cell in cells] for name in varied
+    }
 
 
 def memory_csv(measured: Iterable[Measured]) -> str:

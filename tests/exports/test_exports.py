@@ -7,6 +7,7 @@ import math
 import subprocess
 import sys
 import types
+from collections.abc import Sequence
 from dataclasses import FrozenInstanceError
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,12 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 import kbench
 from kbench import store
+from kbench.analysis.times import spreads
+from kbench.analysis.times.processes import Place, Process, RowTime, row_times
 from kbench.causes.explained import Explained
 from kbench.errors import UserError
 from kbench.outputs import one_run
-from kbench.values import FAILED, OK, Outcome
+from kbench.values import FAILED, OK, Cell, Outcome
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 DIVERGED = [
@@ -48,6 +51,41 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     write_events(run, failed, DIVERGED)
     return tmp_path
+
+
+STEPS = 10  # of a turn
+
+
+def turns(one: Cell, pace: float) -> list[dict[str, Any]]:
+    """The events of a process with steps of `pace` seconds: a short one has seven turns, a whole one two an epoch."""
+
+    def epoch(number: int, *rounds: int) -> dict[str, Any]:
+        steps = [pace * (1 + 0.01 * math.sin(place)) for place in rounds for _ in range(STEPS)]
+        places = [[place, STEPS * at, STEPS * (at + 1)] for at, place in enumerate(rounds)]
+        told = {"step_seconds": steps, "rounds": places, "seconds": sum(steps), "samples": 8 * len(steps)}
+        return {"event": "epoch", "epoch": number, **told}
+
+    whole = [epoch(1, 0), *(epoch(number, 2 * number - 3, 2 * number - 2) for number in range(2, one.epochs + 1))]
+    epochs = [epoch(1, *range(7))] if one.timing else whole
+    return [{"event": "start", "schema": 1}, *epochs, {"event": "end", "seconds": 9.0}]
+
+
+@pytest.fixture
+def timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run of two backends, each with a whole process and two short ones."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["kbench"])
+    paces = {"keras3/jax": (0.1, 0.103, 0.098), "keras3/torch": (0.12, 0.118, 0.131)}
+    processes = [
+        (cell(backend=name, repeat=1 + (number > 0), timing=number, epochs=6, samples=160), pace)
+        for name, its in paces.items()
+        for number, pace in enumerate(its)
+    ]
+    kept = {**PROVENANCE, "process_spreads": spreads.record(spreads.shipped())}
+    run = fake_run(tmp_path / "results", [(one, pace, Outcome(OK)) for one, pace in processes], "mine", kept)
+    for one, pace in processes:
+        write_events(run, one, turns(one, pace))
+    return run
 
 
 def export(capture: pytest.CaptureFixture[str], *argv: str) -> Said:
@@ -129,6 +167,63 @@ def test_json_holds_all_of_it_and_nothing_that_is_no_json(here: Path, capsys: py
     assert [row["status"] for row in data["cells"]] == ["ok", "ok", "failed"]
 
 
+def times_of(cells: pd.DataFrame, kept: Sequence[object]) -> dict[str, RowTime]:
+    """Each row's time by what is exported of its processes, and the run's prior."""
+    priors = spreads.from_record(kept)
+    assert priors is not None
+    table: dict[str, dict[Place, Process]] = {}
+    for one in cells.itertuples():
+        table.setdefault(one.backend, {})[one.repeat, one.timing] = Process(one.steady_seconds, one.steady_error)
+    return row_times(table, {name: spreads.prior(priors, name, spreads.OTHER) for name in table})
+
+
+@pytest.mark.parametrize("target", ["json", "parquet", ""])
+def test_the_time_of_a_row_follows_from_what_is_exported_of_its_processes(
+    timed: Path, capsys: pytest.CaptureFixture[str], target: str
+) -> None:
+    run = kbench.load("mine")
+    summary, cells, kept = run.summary, run.cells, run.provenance["process_spreads"]
+    if target:
+        assert export(capsys, "mine", "--to", target, "--out", "there").status == 0
+    if target == "json":
+        data = json.loads(Path("there", "data.json").read_text())
+        summary, cells, kept = (
+            pd.DataFrame(data["summary"]),
+            pd.DataFrame(data["cells"]),
+            data["provenance"]["process_spreads"],
+        )
+    if target == "parquet":
+        summary, cells = (pd.read_parquet(Path("there", f"{name}.parquet")) for name in ("summary", "cells"))
+    assert sorted(zip(cells["repeat"], cells["timing"], strict=True)) == [
+        (1, 0),
+        (1, 0),
+        (2, 1),
+        (2, 1),
+        (2, 2),
+        (2, 2),
+    ]
+    found = times_of(cells, kept)
+    for row in summary.itertuples():
+        time = found[row.backend]
+        assert time.interval is not None and row.short_processes == 2
+        assert time.seconds == pytest.approx(row.epoch_seconds, rel=1e-9)
+        ends = (time.interval.low, time.interval.high)
+        assert ends == pytest.approx((row.epoch_seconds_low, row.epoch_seconds_high), rel=1e-9)
+        its = cells[cells["backend"] == row.backend]["steady_seconds"]
+        assert its.min() < row.epoch_seconds < its.max()
+
+
+def test_the_turns_of_short_processes_are_in_epochs_csv_and_marked(timed: Path) -> None:
+    one_run.rebuild(Explained(store.read(timed)))
+    epochs = pd.read_csv(timed / "epochs.csv")
+    assert epochs["timing"].tolist() == [*[0] * 12, 1, 2, 1, 2]
+    short = epochs[epochs["timing"] > 0]
+    assert (short["samples"] == 7 * STEPS * 8).all()
+    assert (short["seconds"] / short["samples"]).tolist() == pytest.approx(
+        [0.1 / 8, 0.1 / 8, 0.12 / 8, 0.12 / 8], rel=0.1
+    )
+
+
 def test_tensorboard_reads_its_files_and_they_name_no_machine(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = export(capsys, "mine", "--to", "tensorboard")
     assert said.status == 0
@@ -180,9 +275,8 @@ class FakeClient:
         self.told.append((run, status))
 
 
-def test_mlflow_gets_a_run_for_each_cell(
-    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def mlflow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     monkeypatch.setattr(FakeClient, "told", [])
     monkeypatch.setattr(FakeClient, "experiments", set())
@@ -190,6 +284,25 @@ def test_mlflow_gets_a_run_for_each_cell(
     tracking.MlflowClient = FakeClient  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "mlflow", types.ModuleType("mlflow"))
     monkeypatch.setitem(sys.modules, "mlflow.tracking", tracking)
+
+
+@pytest.mark.usefixtures("mlflow")
+def test_mlflow_gets_a_run_for_each_process_and_short_ones_are_marked(
+    timed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert export(capsys, "mine", "--to", "mlflow").status == 0
+    cells = kbench.load("mine").cells
+    told = {(run, name): value for run, name, value, *_ in (one for one in FakeClient.told if len(one) > 2)}
+    for one in cells.itertuples():
+        assert told[one.cell, "timing"] == one.timing
+        assert told[one.cell, "steady_seconds"] == one.steady_seconds
+        assert told[one.cell, "epoch_samples"] == (7 if one.timing else 2) * STEPS * 8
+
+
+@pytest.mark.usefixtures("mlflow")
+def test_mlflow_gets_a_run_for_each_cell(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     said = export(capsys, "mine", "--to", "mlflow", "--out", "there")
     assert said.status == 0
     assert f"sqlite:///{here / 'there' / 'mlflow.db'} (experiment 'kbench mine')" in said.out

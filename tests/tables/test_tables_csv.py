@@ -84,6 +84,13 @@ def test_the_leading_columns_of_epochs_csv_are_exactly_these() -> None:
     assert epochs_csv([]).splitlines() == [header]
 
 
+def test_what_else_varies_in_a_run_tells_the_epochs_of_its_rows_apart() -> None:
+    varied = [measured(cell(axes={"batch_size": size}, epochs=1), 1.0, metrics={"mine": 0.5}) for size in (32, 64)]
+    header, *rows = (line.split(",") for line in epochs_csv(varied).splitlines())
+    assert header[-3:] == ["mine", "timing", "batch_size"]
+    assert [row[-2:] for row in rows] == [["0", "32"], ["0", "64"]]
+
+
 def test_memory_csv_has_a_line_for_each_time() -> None:
     one = measured(cell(backend="keras3/jax", repeat=2), 1.0)
     one = replace(one, outcome=replace(one.outcome, memory=((0.0, 100.5), (1.0, 200.0))))

@@ -26,12 +26,8 @@ def row_times(
     ok: the whole processes of each row that ended well; short: those that only timed some steps. A row's time is that
     of its processes that took turns with others, and of epochs for a row without any.
     """
-    together: dict[Point, list[RowKey]] = {}
-    for row in ok:
-        together.setdefault(row.side_by_side, []).append(row)
     found: dict[RowKey, RowTime] = {}
-    for rows in together.values():
-        table = processes_of({row: ok[row] for row in rows}, short)
+    for table in _tables(ok, short):
         of_rows = {row: _prior(priors, ok[row]) for row in table}
         apart = processes.of_kinds(table, of_rows)
         for row in apart:  # the short ones do nothing but what is timed
@@ -39,6 +35,39 @@ def row_times(
         times = processes.row_times(table, of_rows)
         found |= {row: replace(time, of_kinds=apart.get(row)) for row, time in times.items()}
     return found
+
+
+def of_processes(measured: Sequence[Measured], short: Sequence[Measured]) -> dict[str, Process]:
+    """What each process shows of its row's time, by its cell's id; of those that show something."""
+    found = {
+        (row, place): process
+        for table in _tables(_ok(measured), _by_row(short))
+        for row, its in table.items()
+        for place, process in its.items()
+    }
+    known = ((one.cell.id, found.get((one.cell.key, one.cell.place))) for one in (*measured, *short))
+    return {name: process for name, process in known if process is not None}
+
+
+def _by_row(measured: Iterable[Measured]) -> dict[RowKey, list[Measured]]:
+    found: dict[RowKey, list[Measured]] = {}
+    for one in measured:
+        found.setdefault(one.cell.key, []).append(one)
+    return found
+
+
+def _ok(measured: Iterable[Measured]) -> dict[RowKey, list[Measured]]:
+    return _by_row(one for one in measured if one.outcome.status == OK)
+
+
+def _tables(
+    ok: Mapping[RowKey, Sequence[Measured]], short: Mapping[RowKey, Sequence[Measured]]
+) -> list[dict[RowKey, dict[Place, Process]]]:
+    """The processes of the rows that take turns with each other, for each set of these."""
+    together: dict[Point, dict[RowKey, Sequence[Measured]]] = {}
+    for row, repeats in ok.items():
+        together.setdefault(row.side_by_side, {})[row] = repeats
+    return [processes_of(rows, short) for rows in together.values()]
 
 
 def _prior(priors: Priors, repeats: Sequence[Measured]) -> Numbers:
@@ -51,19 +80,9 @@ def observed(
     """The rows of a run with several processes, for `spreads.fit`. source: what the run is called; usual_threads: of
     a process on its machine.
     """
-    ok: dict[RowKey, list[Measured]] = {}
-    for one in measured:
-        if one.outcome.status == OK:
-            ok.setdefault(one.cell.key, []).append(one)
-    further: dict[RowKey, list[Measured]] = {}
-    for one in short:
-        further.setdefault(one.cell.key, []).append(one)
-    together: dict[Point, dict[RowKey, list[Measured]]] = {}
-    for row, whole in ok.items():
-        together.setdefault(row.side_by_side, {})[row] = whole
+    ok = _ok(measured)
     found = []
-    for rows in together.values():
-        table = processes_of(rows, further)
+    for table in _tables(ok, _by_row(short)):
         deviations = processes.deviations_of(table)[2] if table else {}
         found += [
             Processes(
