@@ -123,7 +123,7 @@ AXES: tuple[Axis, ...] = (
             takes=Words(("train", "infer")), group=WHAT,
         ),
     ),
-    Axis("data_source", "data", "{} data", same_work=False, of_arrays=True, default=""),  # empty: the run's
+    Axis("data_source", "data source", "{} data", same_work=False, of_arrays=True, default=""),  # empty: the run's
     Axis(
         "batch_size", "batch size", "batch {}", same_work=False, number=True, speeds_up=True,
         asked=Asked(

@@ -126,7 +126,7 @@ class Summary:
     validation_samples: int = field(default=0, metadata=figure(of="cell"))
     epochs: int = field(default=0, metadata=figure(of="cell"))  # as asked for
     data: str = field(default="", metadata=figure(of="facts"))  # the dataset's name
-    data_source: str = field(default="", metadata=figure(of="facts"))  # "real" or "synthetic"
+    data_source: str = field(default="", metadata=figure(title="data source", of="facts"))  # "real" or "synthetic"
     data_sha256: str = field(default="", metadata=figure(of="facts"))
     notes: tuple[str, ...] = field(init=False, metadata=figure("notes", "texts"))  # what else is found, in words
     # of epoch_seconds

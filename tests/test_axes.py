@@ -179,7 +179,7 @@ def test_training_and_inference_of_an_example_have_tables_lines_and_names_of_the
         "a/x real data",
         "a/x synthetic data",
     ]
-    assert "data" in table(both).columns and "real data" not in table(both).heading
+    assert "data source" in table(both).columns and "real data" not in table(both).heading
     assert {row.relative_to_fastest for row in both} == {1.0}, "real and synthetic data are not ranked"
 
 
