@@ -70,8 +70,8 @@ def test_a_step_that_cannot_be_taken_again_is_noted_and_fails_nothing(tmp_path: 
 def test_the_step_after_training_is_taken_at_a_second_point_if_the_first_one_has_changed(
     rate: float, points: list[int], tmp_path: Any
 ) -> None:
-    weight = [np.array([[0.5, 0.25]], "float32")]
-    rates = [0.1]
+    initial = np.array([[0.5, 0.25]], "float32")
+    weight, rates = [initial], [0.1]
 
     def train(inputs: Any, targets: Any) -> float:
         weight[0] = weight[0] - np.float32(rates[-1] * inputs.sum())
@@ -85,8 +85,7 @@ def test_the_step_after_training_is_taken_at_a_second_point_if_the_first_one_has
     framework = SimpleNamespace(
         trial=lambda *given: trial, workers=SimpleNamespace(here=1, mean_of_step=float),
         set_values=lambda variables, values: weight.__setitem__(0, values[0]),
-        weights=lambda model: [(layer, weight[:])],
-        own_weights=lambda model: [(layer, [np.array([[0.5, 0.25]], "float32")])],
+        weights=lambda model: [(layer, weight[:])], own_weights=lambda model: [(layer, [initial])],
         to_shared=lambda owner, name, value: value, from_shared=lambda owner, name, value: value,
     )  # fmt: skip
     x = np.arange(32, dtype="float32").reshape(16, 2)
