@@ -223,8 +223,7 @@ def _not_steady(found: Finding) -> str:
 
 
 def _kinds_of_process(found: Finding) -> str:
-    short = f"its {found.about['of']} short ones" if found.about["of"] > 1 else "its short one"
-    times = f"{significant(found.own)} s an epoch, {short} {significant(found.other)} s"
+    times = f"{significant(found.own)} s an epoch, its {found.about['of']} short ones {significant(found.other)} s"
     return f"its two kinds of process differ: the whole one took {times}; only the short ones count"
 
 

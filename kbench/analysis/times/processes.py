@@ -128,11 +128,12 @@ def of_kinds(
         whole, short = (
             {place: one for place, one in its.items() if bool(place[1]) == timing} for timing in (False, True)
         )
-        if not whole or not short:
+        if not whole or len(short) < 2:  # of one kind there are at least two
             continue
         errors = [OF_ERROR * (table[row][place].error or 0.0) for place in short]
         alike = levels.level([*short.values()], errors, priors[row]).spreads
         reach = levels.half_width(alike, APART_BY_CHANCE) * math.sqrt(1 / len(whole) + 1 / len(short))
+        reach += max(table[row][place].error or 0.0 for place in its)  # as of a burst that hit all of one kind
         if abs(median(whole.values()) - median(short.values())) > max(APART, reach):
             seconds = [median(table[row][place].seconds for place in kind) for kind in (whole, short)]
             found[row] = seconds[0], seconds[1]
