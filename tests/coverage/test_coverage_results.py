@@ -92,8 +92,25 @@ def test_what_more_of_them_agree_on_is_right_though_most_agree_on_nothing() -> N
 
 
 def test_outputs_that_rounding_moves_far_may_be_so_much_further_apart() -> None:
-    told = {"keras9/a": gave(RIGHT, moved=0.001), "keras9/b": gave(RIGHT * 1.001)}
+    told = {"keras9/a": gave(RIGHT, moved=0.001), "keras9/b": gave(RIGHT * 1.001, moved=0.002)}
     assert {state for state, _ in states(told).values()} == {"same"}
+
+
+def test_no_backend_alone_widens_what_is_allowed() -> None:
+    unstable = gave(RIGHT + 0.33, moved=0.3, checks={"graph": Check(0.33)})
+    for steady in (["keras9/a"], ["keras9/a", "keras9/b"], [f"keras9/a{results.REFERENCE}"]):
+        found = states({**{name: gave(RIGHT) for name in steady}, "keras9/c": unstable})
+        assert found["keras9/c"] == ("differs", "")
+    steady_outputs = gave(RIGHT, moved=0.3, checks={"graph": Check(0.33)})
+    found = states({"keras9/a": gave(RIGHT), "keras9/c": steady_outputs})
+    assert found["keras9/c"] == ("differs", "in a graph it differs from itself run eagerly by 0.330")
+    other_version = gave(RIGHT + 0.33, moved=0.3)
+    assert results.between(ProbeCase(0, NAME, {}, ("image",)), gave(RIGHT), other_version) == "by 0.110"
+
+
+def test_of_random_numbers_it_says_nothing_that_others_are_drawn() -> None:
+    shifted = {"keras9/a": gave([0.1, 0.05], moved=0.3), "keras9/b": gave([0.0, 0.05], moved=0.3)}
+    assert states(shifted, random=True)["keras9/b"][0] == "differs"
 
 
 def test_the_reference_counts_against_all_others() -> None:
