@@ -70,8 +70,12 @@ def test_a_column_that_there_is_not_is_one_sentence(asked: tuple[str, ...], sort
 def test_data_are_the_dataset_and_their_source_is_another_column_also_where_it_varies() -> None:
     for sources in (["real"], ["real", "synthetic"]):
         varied = len(sources) > 1
-        rows = [summary(data="mnist", data_source=one, axes={"data_source": one} if varied else {}) for one in sources]
-        assert content.table(rows).columns.count("data source") == varied and "data" not in content.table(rows).columns
+        rows = [
+            summary(data="mnist", data_source=one, axes={"data_source": one} if varied else {}) for one in sources
+        ]
+        assert (
+            content.table(rows).columns.count("data source") == varied and "data" not in content.table(rows).columns
+        )
         for asked in ("data_source", "data source"):
             found = content.table(rows, shown=columns.shown(("data", asked), ""))
             assert found.columns == ("data", "data source" if varied else "data_source")
