@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 from fake_runs import cell, measured, replace
 
-from kbench.analysis.sameness import workers
+from kbench.analysis.sameness import fingerprints, workers
 from kbench.analysis.summaries import summarise
 from kbench.comparison import published, scaling
 from kbench.comparison.published import PublishedFigure
@@ -106,17 +107,38 @@ def test_the_speed_up_is_against_one_worker_with_as_many_threads_as_each_or_else
     ]
 
 
-def test_layers_that_compute_of_a_part_of_a_batch_explain_a_difference_unless_it_is_large() -> None:
+def test_a_layer_that_takes_statistics_of_a_part_of_a_batch_explains_an_epoch_unless_it_is_far_off() -> None:
     normalized = of_workers(told(2), layers=[["BatchNormalization", {}, []], ["Dense", {}, []]])
-    plain = of_workers(told(2), layers=[["Dense", {}, []]])
 
-    def explained(one: Measured, own: float) -> Finding:
+    def explained(one: Measured, own: float | None) -> Finding:
         return workers.explained(one, Finding(kind="epoch", aspect="loss", own=own, other=1.0, about={"epoch": 2}))
 
     assert explained(normalized, 1.2).explanation == "each worker has its own part of a batch for BatchNormalization"
-    assert explained(normalized, 9.0).differs and "BatchNormalization" in sentence(explained(normalized, 9.0))
-    assert explained(plain, 1.2).differs
+    for far in (9.0, math.nan, math.inf, None):
+        assert explained(normalized, far).differs and "BatchNormalization" in sentence(explained(normalized, far))
+    for layer in ("Dense", "Dropout"):
+        assert explained(of_workers(told(2), layers=[[layer, {}, []]]), 1.2).differs
     assert explained(replace(normalized, cell=swept(1, 1)), 1.2).differs
+
+
+@pytest.mark.parametrize("layer", ["Dense", "Dropout", "BatchNormalization"])
+def test_no_layer_explains_that_several_workers_take_another_step(layer: str) -> None:
+    """Of gradients that are added up instead of averaged the change of a weight is twice as large."""
+
+    def stepped(count: int, change: float, later: float) -> Measured:
+        def step(change: float) -> dict[str, Any]:
+            weight = {"class": "Dense", "number": 1, "weight": "kernel", "norm": 1.0, "rounding": 0.0}
+            return {"loss": 1.0, "changes": [{**weight, "change": change, "sums": [change] * 4}], "draws": []}
+
+        facts = {"first_step": step(change), "step_again": step(later), "layers": [[layer, {}, []]]}
+        row = swept(count, 1)
+        return measured(row, 9.0, 1.0, 1.01, facts={"workers": told(count), **facts} if count > 1 else facts)
+
+    for changes, kind in (((2.0, 2.0), "first step"), ((1.0, 2.0), "last step")):
+        one, two = stepped(1, 1.0, 1.0), stepped(2, *changes)
+        assert [how.kind for how in fingerprints.differences([one, two])[two.cell.id]] == [kind]
+    alike = stepped(2, 1.0, 1.0)
+    assert fingerprints.differences([one, alike]) == {}
 
 
 def test_published_figures_stand_beside_rows_with_as_many_workers() -> None:

@@ -11,6 +11,7 @@ import pytest
 from real_runs import Finished, Kbench
 
 from kbench import store
+from kbench.analysis.sameness import fingerprints
 from kbench.cells import runner
 from kbench.values import OK, Measured
 
@@ -196,6 +197,7 @@ def test_two_workers_train_as_one_and_read_each_sample_once(kbench: Kbench, tmp_
     run = kbench.measure_apart(backend, str(example), *sizes)
     cells = {one.cell.workers: one for one in run.results().measured}
     assert [one.outcome.status for one in cells.values()] == [OK] * 2, [one.outcome for one in cells.values()]
+    assert fingerprints.differences([*cells.values()]) == {}
     weights = [_weights(tmp_path / f"{count}.npz") for count in (1, 2)]  # after ten steps
     assert max(np.abs(a - b).max() for a, b in zip(*weights, strict=True)) < 1e-5
     one, two = (_events(run, cells[count], "epoch") for count in (1, 2))
@@ -232,12 +234,60 @@ def test_moving_averages_are_of_the_whole_batch_of_each_part_or_of_the_first(
     sizes = ("--samples", "32", "--workers", "1,2", "--threads", "1", "--repeats", "1")
     run = kbench.measure_apart(backend, str(example), *sizes)
     assert [one.outcome.status for one in run.results().measured] == [OK] * 2
+    assert fingerprints.differences(run.results().measured) == {}, "in its step on trial each has all samples"
     # After one step, of gamma, beta, the moving mean and the moving variance the last two.
     one, two = ([x for x in _weights(tmp_path / f"{count}.npz") if x.shape == (16,)][-2:] for count in (1, 2))
     assert np.allclose(one[0], two[0], atol=1e-6) == same_mean
     assert np.allclose(one[1], two[1], atol=1e-6) == same_variance
     if same_mean and not same_variance:
         assert (two[1] < one[1] + 1e-6).all(), "of parts, without how far their means are apart"
+
+
+# At the end of an example's file: an engine that adds gradients up.
+ADDING = {
+    "keras2/mxnet": """
+from kbench_guest.frameworks.worker_devices import MXNetContexts
+
+MXNetContexts.join = lambda self, model: None  # as keras-mxnet ships
+""",
+    "keras3/torch": """
+import torch.distributed
+from torch.nn.parallel import DistributedDataParallel
+
+made = DistributedDataParallel.__init__
+
+
+def add_up(state, bucket):
+    reduced = torch.distributed.all_reduce(bucket.buffer(), async_op=True)
+    return reduced.get_future().then(lambda sums: sums.value()[0])
+
+
+def make(self, *args, **given):
+    made(self, *args, **given)
+    self.register_comm_hook(None, add_up)
+
+
+DistributedDataParallel.__init__ = make
+""",
+}
+
+
+@pytest.mark.parametrize("backend", ADDING)
+def test_an_engine_that_adds_gradients_up_differs_though_the_model_has_dropout(
+    kbench: Kbench, tmp_path: Path, backend: str
+) -> None:
+    example = tmp_path / "adds.py"
+    second = "    model.add(Dense(num_classes"
+    text = EXAMPLE.replace("import Dense", "import Dense, Dropout")
+    text = text.replace(second, "    model.add(Dropout(0.5))\n" + second) + ADDING[backend]
+    example.write_text(text, "utf-8")
+    sizes = ("--samples", "160", "--workers", "1,2", "--threads", "1", "--repeats", "1")
+    run = kbench.measure_apart(backend, str(example), *sizes)
+    (two,) = (one for one in run.results().measured if one.cell.workers == 2)
+    assert two.outcome.status == OK, two.outcome
+    found = fingerprints.differences(run.results().measured)
+    assert [(how.kind, how.aspect) for how in found.pop(two.cell.id)] == [("first step", "size")]
+    assert found == {}
 
 
 # What stands for a mask of dropout: the state of the generator that it is drawn from.

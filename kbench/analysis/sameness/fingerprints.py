@@ -138,7 +138,7 @@ def compared(measured: Sequence[Measured]) -> tuple[dict[str, tuple[Finding, ...
     notes = {one.cell.id: first_steps.unchecked(one) for one in measured}
     for group in _groups(measured):
         others = _unlike_before_training(group, found)
-        steps = [(one, workers.explained(one, how)) for one, how in _first_steps(group)]
+        steps = _first_steps(group)
         for one, difference in steps:
             if difference.differs and one.cell.id not in found:  # other outputs have another step, too
                 found[one.cell.id] = [difference]
@@ -146,7 +146,6 @@ def compared(measured: Sequence[Measured]) -> tuple[dict[str, tuple[Finding, ...
             found.setdefault(one.cell.id, []).append(difference)
         comparable = _computed_alike(group)
         for one, difference in (*last_steps.differences(group), *movements.differences(comparable)):
-            difference = workers.explained(one, difference)
             if difference.differs:
                 found.setdefault(one.cell.id, [difference])
         losses = _of_epochs(comparable)

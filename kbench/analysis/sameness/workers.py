@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,9 +12,10 @@ from kbench.reported import WorkerEpoch
 from kbench.values import OK, Measured
 
 _MODULO = 1 << 64  # of what they tell of the samples that they read
-# What a layer computes of a batch's other samples, or draws: each worker has its own part of the batch.
-_OF_A_BATCH = ("BatchNormalization", "Dropout")
-MOST = 0.5  # of the larger of two losses: more is not explained by those layers
+# It takes statistics of the batch, of which each worker has a part; in a step on trial each has all samples. What
+# dropout draws makes losses differ among any rows (see epoch_losses.py).
+_OF_A_BATCH = "BatchNormalization"
+MOST = 0.5  # of the larger of two losses: more is not explained by it
 
 
 def differences(measured: Sequence[Measured]) -> list[tuple[Measured, Finding]]:
@@ -61,15 +63,11 @@ def _number(text: str | None) -> int | None:
 
 
 def explained(one: Measured, found: Finding) -> Finding:
-    """A difference in how several workers train, explained by layers that compute of a worker's part of a batch."""
-    classes = {layer.class_name for layer in one.facts.layers or ()}
-    layers = [name for name in _OF_A_BATCH if any(name in each for each in classes)]
-    if one.cell.workers == 1 or not layers or found.kind not in ("first step", "last step", "epoch"):
+    """A difference in an epoch of several workers, explained by layers that compute of a worker's part of a batch."""
+    normalized = any(_OF_A_BATCH in layer.class_name for layer in one.facts.layers or ())
+    if one.cell.workers == 1 or not normalized or found.explanation:
         return found
-    reason = f"each worker has its own part of a batch for {' and '.join(layers)}"
-    losses = found.own, found.other
-    if found.kind == "epoch" and all(isinstance(loss, float) for loss in losses):
-        low, high = sorted(losses)
-        if high - low > MOST * abs(high):
-            return found.perhaps(reason)
-    return replace(found, explanation=reason)
+    reason = f"each worker has its own part of a batch for {_OF_A_BATCH}"
+    low, high = sorted(math.nan if score is None else score for score in (found.own, found.other))
+    within = high < math.inf and high - low <= MOST * abs(high)  # false of what is no number
+    return replace(found, explanation=reason) if within else found.perhaps(reason)

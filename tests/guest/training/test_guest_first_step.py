@@ -40,6 +40,31 @@ def test_the_step_takes_a_few_samples_as_often_as_fill_a_fixed_batch(
         assert next_ones.model_targets()["y"].tolist() == next_ones.model_inputs()[0].tolist() == expected
 
 
+@pytest.mark.parametrize(
+    ("parts", "fixed", "whole", "samples", "of_second"),
+    [
+        (2, False, False, 8, [4, 5, 6, 7]),
+        (3, False, False, 24, [*range(8)]),  # which cannot be divided into so many
+        (2, False, True, 16, [*range(8)]),
+        (2, True, False, 32, [*range(8)] * 2),
+    ],
+)
+def test_workers_have_parts_of_the_few_samples_or_each_all_of_them(
+    parts: int, fixed: bool, whole: bool, samples: int, of_second: list[int], tmp_path: Any
+) -> None:
+    x = np.arange(32)
+    batch = SimpleNamespace(model_inputs=lambda: x, model_targets=lambda: x, weighted=dict)
+    with guest(tmp_path, "training.first_step", "proof.generic_point", "training.feeding") as modules:
+        module, generic_point, feeding = modules
+        size = 16 if fixed else 32
+        few = module.first_samples(batch, size, fixed, generic_point.GenericInputs(0, {}), parts, whole)
+        assert few.samples == samples
+        assert few.repeats == (samples > 8)
+        spec = {"batch_size": samples, "workers": {"processes": parts, "rank": 1}}
+        few.take(feeding.own_samples(spec, samples))
+        assert few.model_inputs().tolist() == few.model_targets().tolist() == of_second
+
+
 def test_two_changes_are_about_as_far_apart_as_their_sums(tmp_path: Any) -> None:
     random = np.random.RandomState(0)
     with guest(tmp_path, "sketches") as (module,):
@@ -83,7 +108,7 @@ def test_the_step_after_training_is_taken_at_a_second_point_if_the_first_one_has
     )  # fmt: skip
     layer = SimpleNamespace(weights=["kernel"], kernel="kernel")
     framework = SimpleNamespace(
-        trial=lambda *given: trial, workers=SimpleNamespace(here=1, mean_of_step=float),
+        trial=lambda *given: trial, workers=SimpleNamespace(here=1, count=1, copy_steps=False, mean_of_step=float),
         set_values=lambda variables, values: weight.__setitem__(0, values[0]),
         weights=lambda model: [(layer, weight[:])], own_weights=lambda model: [(layer, [initial])],
         to_shared=lambda owner, name, value: value, from_shared=lambda owner, name, value: value,

@@ -54,6 +54,13 @@ def test_the_order_within_a_batch_does_not_matter_and_the_layout_of_images_neith
     assert shares.number_of(1, [np.moveaxis(one[0], -1, 1), one[1][:, None]], True) == number
 
 
+def test_the_order_of_inputs_does_not_matter_but_what_is_input_and_what_target(modules: list[ModuleType]) -> None:
+    shares, ((images, classes), *_) = modules[0], batches()
+    number = shares.number_of(1, [{"last": images, "first": classes}, classes], False)
+    assert shares.number_of(1, [[images, classes], classes], False) == number
+    assert shares.number_of(1, [[images], [classes, classes]], False) != number
+
+
 @pytest.mark.parametrize("wrong", ["twice", "left out", "in another step", "with another target"])
 def test_a_sample_that_is_not_read_once_in_its_step_shows(modules: list[ModuleType], wrong: str) -> None:
     shares, made = modules[0], batches()

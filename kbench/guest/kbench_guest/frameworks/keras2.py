@@ -267,9 +267,6 @@ class MXNet(MXNetMixin, Keras2):
     def compile_options(self, device: str) -> Dict[str, Any]:
         if isinstance(self.workers, worker_devices.MXNetContexts):
             return {"context": self.workers.names}
-        return self.compile_options_on_trial(device)
-
-    def compile_options_on_trial(self, device: str) -> Dict[str, Any]:
         return {"context": ["gpu(0)"]} if device == "gpu" else {}  # the one GPU that the host lets this process see
 
     def make_optimizer(self, class_name: str, rate: Any, decay: float, settings: Dict[str, Any]) -> Any:
@@ -299,6 +296,12 @@ class MXNet(MXNetMixin, Keras2):
         return []
 
     def restart_optimizer(self, tried: Any) -> None:
+        if self.workers.count > 1:  # a KVStore has weights and slots of its own, which a new binding makes anew
+            tried._sync_weights()
+            tried._module._reset_bind()
+            tried._module.optimizer_initialized = tried._module.params_initialized = False
+            self._count_anew(tried.optimizer)
+            return
         module = getattr(tried._module, "_curr_module", None)
         if module is not None and module.optimizer_initialized:
             module._updater.states.clear()

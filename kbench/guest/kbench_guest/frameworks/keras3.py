@@ -231,10 +231,12 @@ class Keras3(keras_models.KerasModels):
 
 
 class TensorFlow2(TensorFlow2Mixin, Keras3):
+    copies_steps = True  # `train_on_batch` gives each worker the whole batch
     _compilations = 0
 
     def engine(self, processes: int) -> workers.Workers:
-        return (worker_devices.MirroredDevices if processes == 1 else worker_processes.MirroredProcesses)(self.module)
+        kind = worker_devices.MirroredDevices if processes == 1 else worker_processes.MirroredProcesses
+        return kind(self.module, self.copies_steps)
 
     def step_hook(self, model: Any, kind: str, wrap: Callable[..., Any]) -> None:
         super().step_hook(model, kind, wrap)

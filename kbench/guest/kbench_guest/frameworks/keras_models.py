@@ -214,10 +214,6 @@ class KerasModels(Framework):
         """Further arguments of `compile`."""
         return {}
 
-    def compile_options_on_trial(self, device: str) -> Dict[str, Any]:
-        """The same for a model that trains alone, for the proof of its first step."""
-        return self.compile_options(device)
-
     def optimizer(self, settings: Dict[str, Any]) -> Any:
         """A Keras optimizer from an example's OPTIMIZER: a class name and hyper-parameters, in Keras 3's words.
 

@@ -213,7 +213,7 @@ class Keras2Trial(Trial):
             with fixed_noise.replaced(keras.backend, functions), means_of_activities(of, samples):
                 inputs, outputs = called_again(of)
             self.model = keras.models.Model(inputs, outputs)
-            options = self._framework.compile_options_on_trial(self._device)
+            options = self._framework.compile_options(self._device)
             if getattr(self._example, "LOSS_WEIGHTS", None):
                 options["loss_weights"] = self._example.LOSS_WEIGHTS
             # With its metrics: a framework may order a step otherwise for them.

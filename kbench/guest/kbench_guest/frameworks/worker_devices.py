@@ -121,8 +121,8 @@ class JAXTwin(NotedDevices):
 class MirroredDevices(Devices):
     """TensorFlow's MirroredStrategy: each device has a copy of the model, and the copies add up their gradients."""
 
-    def __init__(self, module: Any) -> None:
-        self._module = module
+    def __init__(self, module: Any, copy_steps: bool = False) -> None:
+        self._module, self.copy_steps = module, copy_steps
 
     def start(self, about: Dict[str, Any], device: str) -> None:
         super().start(about, device)
@@ -211,11 +211,7 @@ class MXNetContexts(Devices):
 
     def join(self, model: Any) -> None:
         # Each executor's gradient is a mean over its own part, and the KVStore adds these up.
-        self._optimizer, self._scale = model.optimizer, model.optimizer.rescale_grad
-        model.optimizer.rescale_grad = self._scale / self.count
-
-    def leave(self) -> None:
-        self._optimizer.rescale_grad = self._scale
+        model.optimizer.rescale_grad /= self.count
 
     def of_epoch(self, steps: FrozenSet[int]) -> None:
         self._steps = steps

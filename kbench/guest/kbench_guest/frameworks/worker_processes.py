@@ -5,7 +5,7 @@ import functools
 import json
 import os
 import socket
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, FrozenSet, List, Optional
 
 from kbench_guest.arrays import leaves, mapped
 from kbench_guest.frameworks.worker_devices import MirroredDevices
@@ -47,7 +47,6 @@ class MirroredProcesses(MirroredDevices):
 class TorchProcesses(Workers):
     """Processes that PyTorch's DistributedDataParallel lets share their gradients, through gloo or NCCL."""
 
-    _left = False
     _steps = 0  # of which the time for gradients was told
 
     def __init__(self, module: Any) -> None:
@@ -98,7 +97,7 @@ class TorchProcesses(Workers):
         stack: List[bool] = []  # whether a call is DistributedDataParallel's own; empty outside a training step
 
         def call(module: Any, *args: Any, **kwargs: Any) -> Any:
-            if not stack or stack[-1] or self._left:
+            if not stack or stack[-1]:
                 return kind.__call__(module, *args, **kwargs)
             stack.append(True)
             try:
@@ -117,8 +116,8 @@ class TorchProcesses(Workers):
         module.__class__ = type(kind.__name__, (kind,), {"__call__": call, "__module__": kind.__module__})
         vars(of_step)[name] = step
 
-    def leave(self) -> None:
-        self._left = True
+    def mean_of_step(self, loss: float) -> float:
+        return self.means({"loss": loss})["loss"]
 
     def meet(self) -> None:
         self._together.barrier()
@@ -135,10 +134,14 @@ class TorchProcesses(Workers):
         self._together.broadcast_object_list(held, src=0)
         return held[0]
 
+    def of_epoch(self, steps: FrozenSet[int]) -> None:
+        self.communication_seconds()  # what a step on trial took is no epoch's
+
     def communication_seconds(self) -> Optional[float]:
         # The average is of some steps of all epochs, so a total that follows from it may fall.
         about = self._shared._get_ddp_logging_data()
-        nanoseconds, steps = about.get("avg_backward_comm_time"), about.get("iteration", 0) + 1
+        nanoseconds, last = about.get("avg_backward_comm_time"), about.get("iteration", 0)
+        steps = last + 1 if last else 0  # it is 0 before the first one, too
         steps, self._steps = steps - self._steps, steps
         return None if not nanoseconds else nanoseconds / 1e9 * steps
 

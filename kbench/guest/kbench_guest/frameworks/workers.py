@@ -16,6 +16,7 @@ class Workers:
     count = 1
     rank = 0  # of the first worker in this process
     here = 1  # workers in this process
+    copy_steps = False  # whether `train_on_batch` gives each of them the whole batch
 
     @property
     def observes(self) -> bool:
@@ -29,9 +30,6 @@ class Workers:
 
     def join(self, model: Any) -> None:
         """Let the model, which is compiled and has its weights, train with the other workers."""
-
-    def leave(self) -> None:
-        """The training is over: what the model still computes, it computes alone."""
 
     def meet(self) -> None:
         """Wait for the other processes."""

@@ -42,19 +42,19 @@ def measure(
     if spec["task"] == "infer" and not spec["timing"]:
         infer(framework, model, example, spec, part, events)
         return None
-    if not spec["timing"] and framework.workers.observes:
-        with events.phase("probe"):
+    if spec["timing"]:
+        framework.workers.join(model)
+        timing.measure(framework, model, example, spec, feed, part, events)
+        return None
+    with events.phase("probe"):
+        if framework.workers.observes:
             with recurrent_kernel.reported(framework, model, events):
                 outputs = model.predict(feed.first_inputs(), batch_size=spec["batch_size"], verbose=0)
             events.write("probe", **first_outputs.sampled(model, example, spec, outputs))
-            if spec["repeat"] == 1 and spec["kind"] != "native":  # its repeats are the same program
-                again = first_step.of_model(framework, model, example, spec, feed, events)
-    framework.workers.join(model)
-    if spec["timing"]:
-        timing.measure(framework, model, example, spec, feed, part, events)
-        return None
+        framework.workers.join(model)
+        if spec["repeat"] == 1 and spec["kind"] != "native":  # its repeats are the same program
+            again = first_step.of_model(framework, model, example, spec, feed, events)
     train(framework, model, example, spec, feed, validation_part, events)
-    framework.workers.leave()
     if framework.workers.observes:
         timing.keep(spec.get("trained", ""), lambda: framework.all_weights(model))
     return None if again is None else functools.partial(first_step.write_again, again, events)

@@ -4,6 +4,9 @@ It is taken near the model's weights and data, where gradients have no ties (gen
 one may happen to have one. Random numbers of layers are fixed ones. Taken again from weights moved by one unit in the
 last place, it shows how far rounding takes it; a step that then differs much draws random numbers that kbench cannot
 fix.
+
+Several workers take it together, by their engine: each on its part of the samples, or on all of them where a layer
+takes statistics of a batch.
 """
 
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Tuple
@@ -16,6 +19,7 @@ from kbench_guest.proof.parity_files import perturb_by_one_ulp
 from kbench_guest.protocol import in_a_line
 from kbench_guest.sketches import changes, norm, plain_numbers, sums
 from kbench_guest.training import example_file
+from kbench_guest.training.feeding import own_samples
 from kbench_guest.training.twin import weight_names
 
 if TYPE_CHECKING:
@@ -55,21 +59,28 @@ class ModelOnTrial:
     def __init__(self, framework: "KerasModels", model: Any, example: Any, spec: Dict[str, Any], feed: Any) -> None:
         self._framework, self._model, self._seed = framework, model, spec["seed"]
         self._class_weights = example_file.class_weights(example)
+        from kbench_guest.frameworks.layers import layers
+
         fixed = getattr(model, "inputs", None) and framework.shape_of(model.inputs[0])[0] is not None
         found, masked = generic_point.vocabularies(model), generic_point.masks(model)
-        of_each = spec["batch_size"] // framework.workers.here  # of each device, as the graph has it
-        batch = feed.batch(0)
+        workers = framework.workers
+        whole = any("BatchNormalization" in layer.__class__.__name__ for layer, _ in layers(model))
+        size = spec["batch_size"] // (workers.count if fixed else 1)  # of each worker, as the graph has it
+        parts = 1 if workers.copy_steps else workers.count
         self._batches = []  # of each point
         self._first: List[Dict[str, Any]] = []
         for point in POINTS:
             inputs = generic_point.GenericInputs(spec["seed"], found, masked, arrays.images_first(spec), point)
-            self._batches.append(first_samples(batch, of_each, bool(fixed), inputs, framework.workers.here))
+            batch = first_samples(feed.batch(0), size, bool(fixed), inputs, parts, whole)
+            batch.take(own_samples(dict(spec, batch_size=batch.samples), batch.samples))
+            self._batches.append(batch)
         self.trial = framework.trial(model, example, spec["device"])
 
     def first(self) -> List[Dict[str, Any]]:
         """The fields of each point's event."""
         self._first = self._steps(True)
-        return [dict(values, repeats=int(batch.repeats)) for values, batch in zip(self._first, self._batches)]
+        copied = self._framework.workers.copy_steps
+        return [dict(one, repeats=int(batch.repeats or copied)) for one, batch in zip(self._first, self._batches)]
 
     def again(self) -> List[Dict[str, Any]]:
         """The same once more, up to a point where nothing has changed: what differs has to do so at all."""
@@ -79,7 +90,7 @@ class ModelOnTrial:
         asked = self.trial.asked
         asked[:] = []
         found: List[Dict[str, Any]] = []
-        with self.trial.steps(self._batches[0].samples):
+        with self.trial.steps(self._batches[0].samples // self._framework.workers.here):
             for number, (point, batch) in enumerate(zip(POINTS, self._batches)):
                 values = self._at(point, batch, with_rounding=first)
                 found.append(dict(values, point=point, draws=sorted(set(asked))))
@@ -233,17 +244,23 @@ def as_numbers(arrays_of_weights: Iterable[Any]) -> List[np.ndarray]:
 
 
 def first_samples(
-    batch: Any, size: int, fixed_batch: bool, inputs: "generic_point.GenericInputs", devices: int = 1
+    batch: Any,
+    size: int,
+    fixed_batch: bool,
+    inputs: "generic_point.GenericInputs",
+    parts: int = 1,
+    whole: bool = False,
 ) -> "FirstSamples":
     """A batch of its first samples, or at a further point of the next ones; so often as to fill one of that size,
-    where the model takes no other, or as to be divided among devices.
+    where the model takes no other, or as to be divided into so many parts. whole: each part has all of them.
 
     A step on the same samples several times is the step on them once.
     """
     most = min(size, inputs.most_samples(batch.model_inputs(), MOST_SAMPLES))
     number = max(part for part in range(1, most + 1) if size % part == 0)
     number = number if 2 * number >= most else size
-    times = size // number if fixed_batch else devices if number % devices else 1
+    times = parts if whole or fixed_batch or number % parts else 1
+    times *= size // number if fixed_batch else 1
     return FirstSamples(batch, inputs.point * number % size, number, times, inputs)
 
 
@@ -255,21 +272,25 @@ class FirstSamples:
     ) -> None:
         self._batch, self._taken, self._times = batch, slice(start, start + number), times
         self.samples = number * times
-        moved_inputs = inputs.with_noise(arrays.mapped(self._some, batch.model_inputs()))
-        self.repeats = inputs.repeat(moved_inputs)
-        self._inputs = arrays.mapped(self._repeated, moved_inputs)
+        self._own: Any = slice(None)
+        self._moved_inputs = inputs.with_noise(arrays.mapped(self._some, batch.model_inputs()))
+        self.repeats = times > 1 or inputs.repeat(self._moved_inputs)
+
+    def take(self, own: np.ndarray) -> None:
+        """Leave those at other places to other processes."""
+        self._own = own
 
     def _some(self, array: Any) -> np.ndarray:
         return np.asarray(array)[self._taken]
 
     def _repeated(self, samples: Any) -> np.ndarray:
-        return np.concatenate([np.asarray(samples)] * self._times)
+        return np.concatenate([np.asarray(samples)] * self._times)[self._own]
 
     def _filled(self, array: Any) -> np.ndarray:
         return self._repeated(self._some(array))
 
     def model_inputs(self) -> Any:
-        return self._inputs
+        return arrays.mapped(self._repeated, self._moved_inputs)
 
     def model_targets(self) -> Any:
         return arrays.mapped(self._filled, self._batch.model_targets())

@@ -75,12 +75,14 @@ def number_of(step: int, batch: Any, images: bool) -> int:
     Those of the parts of a batch add up to those of the batch, modulo 2 ** 64; a sample in another step counts
     otherwise. images: whether the channels of images come first.
     """
-    arrays = [np.asarray(one) for part in list(batch)[:2] for one in leaves(part)]
-    each = np.zeros(len(arrays[0]), dtype="uint64")
+    parts = [[np.asarray(one) for one in leaves(part)] for part in list(batch)[:2]]
+    each = np.zeros(len(parts[0][0]), dtype="uint64")
     if not len(each):  # a worker that was given nothing
         return 0
-    for place, array in enumerate(arrays):
-        each = mixed(each + sums(array, images) + np.uint64((place + 1) * ODD % MODULUS))
+    for place, arrays in enumerate(parts):
+        # In which order several inputs come is the backend's business.
+        of_part = sum(mixed(np.uint64(ODD) + sums(array, images)) for array in arrays)
+        each = mixed(each + of_part + np.uint64((place + 1) * ODD % MODULUS))
     return int(each.sum(dtype="uint64")) * (2 * step * ODD + 1) % MODULUS
 
 
