@@ -172,8 +172,9 @@ def times_of(cells: pd.DataFrame, kept: Sequence[object]) -> dict[str, RowTime]:
     priors = spreads.from_record(kept)
     assert priors is not None
     table: dict[str, dict[Place, Process]] = {}
-    for one in cells.itertuples():
-        table.setdefault(one.backend, {})[one.repeat, one.timing] = Process(one.steady_seconds, one.steady_error)
+    for one in cells.to_dict("records"):
+        process = Process(one["steady_seconds"], one["steady_error"])
+        table.setdefault(one["backend"], {})[one["repeat"], one["timing"]] = process
     return row_times(table, {name: spreads.prior(priors, name, spreads.OTHER) for name in table})
 
 
@@ -203,14 +204,14 @@ def test_the_time_of_a_row_follows_from_what_is_exported_of_its_processes(
         (2, 2),
     ]
     found = times_of(cells, kept)
-    for row in summary.itertuples():
-        time = found[row.backend]
-        assert time.interval is not None and row.short_processes == 2
-        assert time.seconds == pytest.approx(row.epoch_seconds, rel=1e-9)
+    for row in summary.to_dict("records"):
+        time = found[row["backend"]]
+        assert time.interval is not None and row["short_processes"] == 2
+        assert time.seconds == pytest.approx(row["epoch_seconds"], rel=1e-9)
         ends = (time.interval.low, time.interval.high)
-        assert ends == pytest.approx((row.epoch_seconds_low, row.epoch_seconds_high), rel=1e-9)
-        its = cells[cells["backend"] == row.backend]["steady_seconds"]
-        assert its.min() < row.epoch_seconds < its.max()
+        assert ends == pytest.approx((row["epoch_seconds_low"], row["epoch_seconds_high"]), rel=1e-9)
+        its = cells[cells["backend"] == row["backend"]]["steady_seconds"]
+        assert its.min() < row["epoch_seconds"] < its.max()
 
 
 def test_the_turns_of_short_processes_are_in_epochs_csv_and_marked(timed: Path) -> None:
