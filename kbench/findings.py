@@ -44,6 +44,7 @@ Remark = Literal[
     "time growth",
     "learning",  # otherwise than the others
     "no progress",  # on no backend; aspect: loss, validation loss, validation accuracy
+    "score apart",  # from the others' by so much that more trainings should tell whether it is chance
     "call",  # of a program that returns something else; aspect: scores, inputs, later calls, or of OF_OUTPUTS
     "no training",  # of a fit: no weight changed
 ]

@@ -46,13 +46,6 @@ def ends(several: Iterable[Finding]) -> tuple[str, ...]:
     )
 
 
-def brief(found: Finding) -> str:
-    """It for a list of all that is wrong: of a row that does not learn like the others, its accuracy alone."""
-    if found.kind == "learning" and "val_accuracy" in found.own:
-        return f"{_UNLIKE_OTHERS}: {_accuracies(found)}"
-    return sentence(found)
-
-
 def layers(own: Any, other: Any, number: int) -> str:
     """How a layer differs, or if it has no number how many there are. own, other: as in a finding."""
     if not number:
@@ -258,42 +251,44 @@ def _time_growth(found: Finding) -> str:
     return f"each {found.aspect} takes longer: {second} s the second, {last} s the last of {found.about['count']:,}"
 
 
-_UNLIKE_OTHERS = "does not learn like the others"
-
-
 def _learning(found: Finding) -> str:
-    return f"{_UNLIKE_OTHERS}: {scores_apart(found)}.{advice(found)}".rstrip(".")
+    return f"does not learn like {found.reference or 'the others'}: {scores_apart(found)}.{advice(found)}".rstrip(".")
 
 
 def scores_apart(found: Finding) -> str:
-    """How its final scores are unlike those of the others."""
-    parts = []
-    if "val_accuracy" in found.own:
-        about = found.about
-        chance = "the choice of validation samples" if about["single"] and not about["of program"] else "chance"
-        explains = f"{chance} alone explains up to {significant(about['allowed'], 2)}"
-        parts.append(f"{_accuracies(found)}; {explains}")
-    if "val_loss" in found.own:
-        low, high = found.other["val_loss"]
-        parts.append(f"validation loss {found.own['val_loss']:.4g}, the others {low:.4g} to {high:.4g}")
-    return "; ".join(parts)
+    """How its final scores are unlike those of the others: by how much, and which they are."""
+    return ", ".join(_apart(name, found.own[name], usual) for name, usual in found.other.items())
 
 
-def _accuracies(found: Finding) -> str:
-    own, usual = found.own["val_accuracy"], found.other["val_accuracy"]
-    return f"validation accuracy {own:.4f}, median of the others {usual:.4f}"
+def _apart(score: str, own: float, usual: float) -> str:
+    word = "lower" if own < usual else "higher"
+    if score.endswith("accuracy"):
+        size = f"{100 * abs(own - usual):.1f} points {word}" if f"{own:.4f}" != f"{usual:.4f}" else "the same"
+        shown = [f"{value:.4f}" for value in (own, usual)]
+    else:
+        ratio = own / usual
+        size = f"{abs(ratio - 1):.0%} {word}" if ratio < _TIMES else f"{significant(ratio)} times as high"
+        shown = [f"{value:.4g}" for value in (own, usual)]
+    words = f"{'validation' if score.startswith('val_') else 'training'} {score.removeprefix('val_')}"
+    return f"{words} {size} ({' against '.join(dict.fromkeys(shown))})"
+
+
+_TIMES = 2.0  # from here on a loss is so many times as high
 
 
 def advice(found: Finding) -> str:
-    """A known difference of its backend, or else what would show whether it is chance; empty if that is known."""
+    """A known difference of its backend, or else what shows whether it is always so; empty if that is known."""
     if found.explanation:
         return f" A known difference may be why (docs/parity.md): {found.explanation}"
-    about = found.about
-    if not about["single"]:
+    if not found.about["single"]:
         return ""
-    trainings = "One training" if about["repeats"] < 2 else f"{about['repeats']} identical trainings"
-    option = "another --seed" if about["of program"] else "`--repeats 3 --seeds different`"
-    return f" {trainings}: {option} shows whether it is chance."
+    trainings = "One training" if found.about["repeats"] < 2 else f"{found.about['repeats']} identical trainings"
+    return f" {trainings}: `--seeds 5` shows whether it is always so."
+
+
+def _score_apart(found: Finding) -> str:
+    others = f"than {found.reference}'s" if found.reference else "than the others'"
+    return f"its final scores may be other {others}, or by chance: {scores_apart(found)}. `--seeds 5` tells"
 
 
 def call(found: Finding, where: str = "") -> str:
@@ -382,6 +377,7 @@ KINDS: Mapping[str, Callable[[Finding], str]] = {
     "time growth": _time_growth,
     "learning": _learning,
     "no progress": _no_progress,
+    "score apart": _score_apart,
     "call": call,
     "no training": lambda found: "trains nothing: none of the model's weights changed",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kbench.sentences import brief, sentence
+from kbench.sentences import sentence
 from kbench.summary import Summary
 from kbench.tables import answers, data, heat_map, sweeps
 from kbench.tables.content import by_example
@@ -42,7 +42,7 @@ def problems(rows: Sequence[Summary], repeat_command: str = "") -> list[str]:
         ),
         *_grouped((row, f"unavailable: {row.reason}") for row in rows if row.status == UNAVAILABLE),
         *_grouped((row, f"not compared: {row.differs[0]}") for row in rows if row.unranked == "differs"),
-        *_grouped((row, brief(found)) for row in rows if (found := row.has("learning"))),
+        *_grouped((row, sentence(found)) for row in rows if (found := row.has("learning"))),
         *(f"{row.example}: {sentence(found)}." for row in rows if (found := row.has("no progress"))),
     ]
     if missing := answers.not_compared(rows, repeat_command):

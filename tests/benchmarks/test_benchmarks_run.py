@@ -74,6 +74,16 @@ def test_process_spreads() -> None:
     assert said.splitlines()[1].split()[:2] == ["all", "all"]
 
 
+def test_training_spreads() -> None:
+    head, *lines = printed("training_spreads.py").splitlines()
+    assert head.split()[0] == "kind" and any(line.startswith("random layers  mnist_mlp 10000") for line in lines)
+
+
+def test_learning_verdicts() -> None:
+    head, *lines = printed("learning_verdicts.py", "--tables", "4", "--only", "found").splitlines()
+    assert head.startswith("worse by") and any(line.startswith("mnist_mlp, 10000, 8 epochs") for line in lines)
+
+
 def test_calibration() -> None:
     *_, last = printed("calibration.py", "--subsets", "2").splitlines()
     assert last.startswith("all") and "%" in last

@@ -79,7 +79,7 @@ def test_other_words_change_nothing_but_words(run: RunResults, monkeypatch: pyte
     assert {"aspect", "outputs", "epoch", "learning", "first step"} <= found
     assert [bool(row.differs) for row in lines] == [False, False, True]
     assert len(otherwise.sentences(lines)) == 2
-    for name in ("sentences.sentence", "tables.at_a_glance.brief"):
+    for name in ("sentences.sentence", "tables.at_a_glance.sentence"):
         monkeypatch.setattr(f"kbench.{name}", lambda found: f"{OLD}: {found}")
     again = summarised(run)
     assert [row.notes for row in rows] != [row.notes for row in again], "or nothing is shown"

@@ -18,6 +18,7 @@ from fake_runs import UNLIKE, cell, fake_run, measured, summary
 from kbench import store
 from kbench.analysis.summaries import summarise
 from kbench.causes.explained import Explained
+from kbench.findings import Finding
 from kbench.outputs import one_run
 from kbench.plots.overview import scale
 from kbench.report import charts, colors, learning_text
@@ -54,75 +55,37 @@ def learnt(backend: str, accuracy: float, loss: float = 0.2, **changes: Any) -> 
     return summary(backend, final_val_accuracy=accuracy, final_val_loss=loss, validation_samples=1000, **changes)
 
 
-ALIKE = [("keras2/cntk", 0.90), ("keras3/jax", 0.91), ("keras2/mxnet", 0.92)]
+ALIKE = [learnt("keras2/cntk", 0.90), learnt("keras3/jax", 0.91), learnt("keras2/mxnet", 0.92)]
 
 
-def test_a_row_whose_accuracy_chance_does_not_explain_is_named() -> None:
-    alike = [learnt(*one, repeats=3) for one in ALIKE]
-    nobody = "Final scores are alike in the one example."
-    assert learning_text.learning(alike) == (nobody, [])
-    said, each = learning_text.learning(
-        [*alike, learnt("keras3/torch", 0.80, repeats=3, final_val_accuracy_sd=0.001)]
-    )
+def unlike(**about: Any) -> Finding:
+    own, other = {"val_accuracy": 0.8}, {"val_accuracy": 0.91}
+    return Finding(kind="learning", own=own, other=other, about={"single": True, "repeats": 1, **about})
+
+
+def test_a_row_that_does_not_learn_like_the_others_is_named() -> None:
+    assert learning_text.learning(ALIKE) == ("Final scores are alike in the one example.", [])
+    said, each = learning_text.learning([*ALIKE, learnt("keras3/torch", 0.80, findings=(unlike(single=False),))])
     assert said == "Not learning like the others: keras3/torch in mnist_cnn."
-    assert each == [
-        "keras3/torch in mnist_cnn: validation accuracy 0.8000, median of the others 0.9100; chance alone explains "
-        "up to 0.038."
-    ]
+    assert each == ["keras3/torch in mnist_cnn: validation accuracy 11.0 points lower (0.8000 against 0.9100)."]
 
 
-@pytest.mark.parametrize(
-    ("changes", "words_said"),
-    [
-        ({}, "One training:"),
-        ({"repeats": 3, "seeds": 1, "deterministic": True}, "3 identical trainings:"),
-    ],
-)
-def test_of_one_training_it_is_not_said_that_it_learns_otherwise(changes: dict[str, Any], words_said: str) -> None:
-    rows = [*(learnt(*one) for one in ALIKE), learnt("keras3/torch", 0.80, **changes)]
-    said, (each,) = learning_text.learning(rows)
-    assert said == "Unlike the others in one training, perhaps by chance: keras3/torch in mnist_cnn."
-    assert f"{words_said} `--repeats 3 --seeds different` shows whether it is chance." in each
-    assert "chance alone" not in each
-    assert learning_text.learning(rows[:3])[1] == []
+@pytest.mark.parametrize(("repeats", "trainings"), [(1, "One training:"), (3, "3 identical trainings:")])
+def test_of_one_training_it_is_said_what_shows_more(repeats: int, trainings: str) -> None:
+    _, (each,) = learning_text.learning([*ALIKE, learnt("keras3/torch", 0.80, findings=(unlike(repeats=repeats),))])
+    assert each.endswith(f" {trainings} `--seeds 5` shows whether it is always so.")
 
 
-def test_a_known_difference_of_its_backend_is_said_instead_of_chance() -> None:
-    row = learnt("keras3/torch", 0.80, repeats=5, seeds=1, deterministic=True, learning_cause="Its Adam is its own.")
-    said, (each,) = learning_text.learning([*(learnt(*one) for one in ALIKE), row])
+def test_a_known_difference_of_its_backend_is_said_instead() -> None:
+    known = replace(unlike(), explanation="Its Adam is its own.")
+    said, (each,) = learning_text.learning([*ALIKE, learnt("keras3/torch", 0.80, findings=(known,))])
     assert said == "Not learning like the others, perhaps for a known reason: keras3/torch in mnist_cnn."
     assert each.endswith(". A known difference may be why (docs/parity.md): Its Adam is its own.")
 
 
-def test_sure_and_unsure_rows_are_told_apart() -> None:
-    rows = [learnt(*one, repeats=2) for one in [*ALIKE, ("keras3/tensorflow", 0.915)]]
-    said, each = learning_text.learning(
-        [*rows, learnt("keras3/torch", 0.80), learnt("keras2/theano", 0.70, repeats=2)]
-    )
-    assert "Not learning like the others: keras2/theano in mnist_cnn. Unlike the others" in said
-    assert len(each) == 2
-
-
-def test_repeats_that_spread_widely_make_a_difference_less_sure() -> None:
-    rows = [learnt("keras2/cntk", 0.90), learnt("keras3/jax", 0.91), learnt("keras2/mxnet", 0.92)]
-    spread = learnt("keras3/torch", 0.80, final_val_accuracy_sd=0.1, repeats=3)
-    assert learning_text.learning([*rows, spread])[1] == []
-
-
-def test_a_loss_far_from_all_others_is_named_where_the_accuracies_agree() -> None:
-    names = ("keras2/cntk", "keras2/mxnet", "keras2/theano", "keras3/torch")
-    rows = [learnt(name, 0.9, 0.30 + number / 1000) for number, name in enumerate(names)]
-    assert learning_text.learning([*rows, learnt("keras3/jax", 0.9, 0.31)])[1] == []
-    assert learning_text.learning([*rows, learnt("keras3/jax", 0.9, 0.25)])[1] == [
-        "keras3/jax in mnist_cnn: validation loss 0.25, the others 0.3 to 0.303. One training: `--repeats 3 --seeds "
-        "different` shows whether it is chance."
-    ]
-    assert learning_text.learning([*rows, learnt("keras3/jax", 0.9, float("nan"))])[1] != []
-
-
 def test_what_cannot_be_compared_is_not_said_to_learn_alike() -> None:
-    assert learning_text.learning([learnt("keras2/cntk", 0.9), learnt("keras3/jax", 0.1)]) == ("", [])
-    rows = [learnt("keras2/cntk", 0.9), learnt("keras3/jax", 0.9), learnt("keras3/torch", 0.1, findings=UNLIKE)]
+    assert learning_text.learning([learnt("keras2/cntk", 0.9)]) == ("", [])
+    rows = [learnt("keras2/cntk", 0.9), learnt("keras3/torch", 0.1, findings=UNLIKE)]
     assert learning_text.learning(rows) == ("", [])
     assert learning_text.learning([summary(name, task="infer", final_val_accuracy=None) for name in "abc"]) == (
         "",

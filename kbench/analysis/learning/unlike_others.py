@@ -1,65 +1,177 @@
-"""Which rows did not learn like the others of their example, and what is known of why."""
+"""Which rows did not learn like the others of their example, and what is known of why.
+
+A row is said not to if one of its scores lies farther from those of the others than trainings of the same work do,
+both in the last epoch and in the one before: so far that another training would in CHANCE of tables of honest rows,
+at most (Bonferroni over rows and scores). How much trainings differ is a distribution of possible spreads: as was
+measured (`training_spreads`), updated by how the others differ in this run, by trainings with several seeds, and by
+how much scores still jump in the last epochs, which no spread is below.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
+from typing import Literal
 
-from kbench import axes
+import numpy as np
+
+from kbench.analysis.learning import training_spreads
+from kbench.analysis.learning.training_spreads import SCORES, SPREADS, START, Priors
+from kbench.analysis.learning.training_tables import Table, by_row, tables
 from kbench.analysis.sameness.declared import explains
+from kbench.analysis.times.levels import Numbers
 from kbench.findings import Finding
 from kbench.reported import Facts
 from kbench.summary import Summary
-from kbench.values import OK, Measured
+from kbench.values import Measured
 
-OWN_START = 0.1  # of an accuracy: what a program's own initial weights and order of samples may make of one training
-STANDARD_ERRORS = 3.0  # of the difference of two rows; chance goes beyond that in 3 of 1,000 comparisons
-_ENOUGH_LOSSES = 4  # of the other rows, to know how much losses vary
-_SMALL = 0.01  # of a loss: a smaller difference does not count, however alike the others are
+CHANCE = 0.01  # how often a table of honest rows accuses one of them, at most
+UNUSUAL = 0.05  # how often it has a difference that is worth more trainings, at most
+POINT = 0.01  # of an accuracy, and of a loss relative, to that at first if it fell: less does not matter
+OWN_START = 0.1  # the same of one training from weights of its own, of which few works were measured
+_LATE = 2  # epochs in which a difference shows
 _TRAINING = ("1 step", "10 steps")  # the quantities of parity that a training has
-
-
-def compared(rows: Sequence[Summary]) -> list[list[Summary]]:
-    """The validated rows that do the same work, where there are three to compare."""
-    groups = []
-    for group in axes.group_by_point(rows, lambda row: row.key.work, ()).values():
-        trained = [row for row in group if row.work.trains and row.status == OK and not row.differs]
-        # Chance depends on the number of validation samples, which a script may not report.
-        scored = [row for row in trained if row.final_val_accuracy is not None]
-        known = [row for row in scored if row.validation_samples or not row.work.of_program]
-        groups += [known] if len(known) >= 3 else []
-    return groups
-
-
-def how(row: Summary, rows: Sequence[Summary]) -> Finding | None:
-    """How the row's final scores are unlike those of the others in `rows`; None where chance explains it."""
-    others = [other for other in rows if other is not row]
-    about = {"single": single(row), "of program": row.work.of_program, "repeats": row.repeats}
-    accuracies, losses = _by_accuracy(row, others), _by_loss(row, others)
-    if accuracies is None and losses is None:
-        return None
-    return Finding(
-        kind="learning",
-        own=({"val_accuracy": accuracies[0]} if accuracies else {}) | ({"val_loss": losses[0]} if losses else {}),
-        other=({"val_accuracy": accuracies[1]} if accuracies else {}) | ({"val_loss": losses[1:]} if losses else {}),
-        about=about | ({"allowed": accuracies[2]} if accuracies else {}),
-        explanation=row.learning_cause,
-    )
 
 
 def add_notes(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:
     """The rows; those that do not learn like the others with that finding, and the known cause if there is one."""
-    facts = {one.cell.key: one.facts for one in measured}
+    cells = by_row(measured)
     unlike: dict[int, Summary] = {}
-    for group in compared(rows):
-        for row in group:
-            if found := how(row, group):
-                why = _cause(facts.get(row.key, Facts()), [other.backend for other in group if other is not row])
-                found = replace(found, explanation=why)
-                unlike[id(row)] = replace(row, learning_cause=why, findings=(*row.findings, found))
+    for table in tables(rows, cells):
+        for row, found in unlike_rows(table):
+            others = [other.backend for other in table.rows if other is not row]
+            why = _cause(cells[row.key][0].facts, others) if found.kind == "learning" else ""
+            found = replace(found, explanation=why)
+            unlike[id(row)] = replace(row, learning_cause=why, findings=(*row.findings, found))
     return [unlike.get(id(row), row) for row in rows]
+
+
+def unlike_rows(table: Table, known: Mapping[str, Priors] | None = None) -> list[tuple[Summary, Finding]]:
+    """Those that do not learn like the others, and those of which more trainings should tell, with that finding.
+
+    known: how much each score spreads; None: as what comes with kbench shows.
+    """
+    having = {score: of_score for score in SCORES if len((of_score := table.having(score)).rows) > 1}
+    if table.is_short:
+        having = {score: of_score for score, of_score in having.items() if score.startswith("val_")}
+    priors = training_spreads.shipped() if known is None else known
+    found: dict[int, tuple[float, str]] = {}  # by the row's position: the chance, and the score
+    for score, of_score in having.items():
+        tests = len(having) * (len(of_score.rows) if len(of_score.rows) > 2 else 1)
+        for place, row in enumerate(of_score.rows):
+            if _matters(of_score, score, place):
+                chance = tests * _chance_in_last_epochs(of_score, score, place, priors[score])
+                position = table.rows.index(row)
+                # Of what chance does not explain, validation comes first.
+                if chance < found.get(position, (math.inf, ""))[0] and found.get(position, (1.0, ""))[0] > CHANCE:
+                    found[position] = chance, score
+    if len(table.rows) == 2 and len(found) == 2:
+        del found[max(found, key=lambda position: found[position])]
+    accused: list[tuple[Summary, Finding]] = []
+    for position, (chance, score) in sorted(found.items()):
+        row = table.rows[position]
+        if chance <= CHANCE:
+            accused.append((row, _finding("learning", having, row, score)))
+        elif chance <= UNUSUAL and len(table.trainings[0]) == 1:
+            accused.append((row, _finding("score apart", having, row, score)))
+    return accused
+
+
+def _chance_in_last_epochs(table: Table, score: str, place: int, priors: Priors) -> float:
+    """How likely a further training would be as far from the others as this row is, in each of the last epochs."""
+    most = 0.0
+    others, kind = table.others(place)
+    prior = training_spreads.prior(priors, kind, table.work)
+    prior = _at_least(prior, table.jumps(score))
+    for late in range(_LATE):
+        scores = table.scores(score, late)
+        if not np.isfinite(scores).all():
+            break
+        # Without what the rows of a seed have in common.
+        most = max(most, _chance(scores - np.median(scores, axis=0), place, others, prior))
+        if most > UNUSUAL:
+            break
+    return most
+
+
+def _at_least(prior: Numbers, least: float) -> Numbers:
+    """The prior with the weight of smaller spreads at `least`."""
+    first = min(int(np.searchsorted(SPREADS, least)), len(SPREADS) - 1)
+    raised = np.where(np.arange(len(SPREADS)) < first, 0.0, prior)
+    raised[first] += prior[:first].sum()
+    return raised
+
+
+def _chance(scores: Numbers, place: int, others: Sequence[Sequence[int]], prior: Numbers) -> float:
+    """How likely a further training would be as far from the others.
+
+    scores: of each row and seed, on the axis of spreads.
+    """
+    from scipy.special import stdtr  # scipy.stats takes a second to import
+
+    seeds = scores.shape[1]
+    usual = np.array([np.median(scores[rows], axis=0) for rows in others])
+    grid, likely = training_spreads.likelihood(usual.mean(axis=1).tolist(), math.sqrt(seeds))
+    if seeds > 1:
+        likely = likely * _likely(_from_seed_to_seed(scores[place], usual))[:, None]
+    joint = likely * prior[:, None]
+    joint /= joint.sum()
+    deviations = (scores[place].mean() - grid[None, :]) * math.sqrt(seeds) / SPREADS[:, None]
+    above, below = (float((joint * stdtr(training_spreads.FREEDOM, sign * deviations)).sum()) for sign in (-1, 1))
+    return 2 * min(above, below)
+
+
+def _from_seed_to_seed(own: Numbers, usual: Numbers) -> Numbers:
+    """How the others' distances from each other vary, as deviations of single trainings; of a single other that from
+    the row itself.
+
+    own: of each seed; usual: of each of the others (rows) and seed (columns).
+    """
+    each = usual if len(usual) > 1 else np.vstack([usual, own])
+    distances = (each - each.mean(axis=0)) / math.sqrt(1 - 1 / len(each))
+    varied: Numbers = (distances - distances.mean(axis=1, keepdims=True)) / math.sqrt(1 - 1 / each.shape[1])
+    return varied[:-1].ravel()  # the last follows from the others
+
+
+def _likely(deviations: Numbers) -> Numbers:
+    """How likely each of SPREADS makes these deviations, up to a factor."""
+    of_all = training_spreads.log_density(deviations[None, :], SPREADS[:, None]).sum(axis=1)
+    found: Numbers = np.exp(of_all - of_all.max())
+    return found
+
+
+def _usual(table: Table, score: str, place: int) -> float:
+    return median(table.final(score, other) for rows in table.others(place)[0] for other in rows)
+
+
+def _matters(table: Table, score: str, place: int) -> bool:
+    """Whether the score differs by enough to be worth a word; beside a single one, whether it is the worse."""
+    own, usual = table.final(score, place), _usual(table, score, place)
+    worse = own < usual if score.endswith("accuracy") else own > usual
+    least = OWN_START if table.kind == START and len(table.trainings[0]) == 1 else POINT
+    least *= 1.0 if score.endswith("accuracy") else max(abs(usual), table.start)
+    return abs(own - usual) >= least and (worse or len(table.others(place)[0]) > 1)
+
+
+def _finding(
+    kind: Literal["learning", "score apart"], having: Mapping[str, Table], row: Summary, score: str
+) -> Finding:
+    """That its score is unlike the others'; its accuracy beside another score."""
+    of_scores = {
+        name: having[name] for name in (score, "val_accuracy") if name in having and row in having[name].rows
+    }
+    places = {name: of_score.rows.index(row) for name, of_score in of_scores.items()}
+    table = having[score]
+    return Finding(
+        kind=kind,
+        aspect=score,
+        reference=table.rows[1 - places[score]].backend if len(table.rows) == 2 else "",
+        own={name: table.final(name, places[name]) for name, table in of_scores.items()},
+        other={name: _usual(table, name, places[name]) for name, table in of_scores.items()},
+        about={"single": len(table.trainings[0]) == 1, "repeats": row.repeats},
+    )
 
 
 def _cause(facts: Facts, others: Sequence[str]) -> str:
@@ -69,44 +181,3 @@ def _cause(facts: Facts, others: Sequence[str]) -> str:
         if not known.fault and 2 * len(against) > len(others):  # another check tells of faults
             return known.reason
     return ""
-
-
-def single(row: Summary) -> bool:
-    """Whether the row is one training: one repeat, or several that are the same to the last bit."""
-    return row.repeats < 2 or (row.seeds < 2 and row.deterministic is True)
-
-
-def _by_accuracy(row: Summary, others: Sequence[Summary]) -> tuple[float, float, float] | None:
-    """(its final validation accuracy, the others' median, what chance explains), if they are apart by more than three
-    standard errors of a difference: binomial, or of its repeats if they vary more.
-    """
-    own, usual = _number(row.final_val_accuracy), median(_number(other.final_val_accuracy) for other in others)
-    allowed = STANDARD_ERRORS * math.sqrt(2) * _standard_error(row, usual)
-    allowed += OWN_START if row.work.of_program and single(row) else 0.0
-    return None if abs(own - usual) <= allowed else (own, usual, allowed)
-
-
-def _by_loss(row: Summary, others: Sequence[Summary]) -> tuple[float, float, float] | None:
-    """(its final validation loss, the others' lowest, their highest), if it is away by more than three times their
-    range. Without enough others that range says nothing.
-    """
-    own = _number(row.final_val_loss)
-    reported = [_number(other.final_val_loss) for other in others]
-    if len(reported) < _ENOUGH_LOSSES or not all(map(math.isfinite, reported)):
-        return None
-    low, high = min(reported), max(reported)
-    away = max(low - own, own - high)
-    return None if away <= max(STANDARD_ERRORS * (high - low), _SMALL * abs(high)) else (own, low, high)
-
-
-def _standard_error(row: Summary, expected: float) -> float:
-    """Of the row's mean accuracy, if it should be `expected`."""
-    middle = min(1.0, max(0.0, expected))
-    # Repeats are scored on the same samples, so more of them do not reduce this error.
-    counting = math.sqrt(middle * (1 - middle) / row.validation_samples) if row.validation_samples else 0.0
-    spread = (row.final_val_accuracy_sd or 0.0) / math.sqrt(max(1, row.repeats))
-    return max(counting, spread)
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value

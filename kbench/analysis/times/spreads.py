@@ -96,24 +96,35 @@ def write(path: Path, rows: Iterable[Processes]) -> None:
 def fit(rows: Sequence[Processes]) -> dict[tuple[str, str], Numbers]:
     """The priors that these rows show; those of one process say nothing."""
     several = [row for row in rows if len(row.logs) > 1]
-    flat = np.full(len(levels.SPREADS), 1 / len(levels.SPREADS))
-    if not several:
-        return {("", ""): flat}
     # Errors are left out: as estimated from few turns, they would take the blame for most of what processes differ.
-    evidence = np.array([levels.likelihood(row.logs, [0.0] * len(row.logs))[1].sum(axis=1) for row in several])
-    evidence /= evidence.sum(axis=1, keepdims=True)
-    usual = [len(more_general(row.backend)) == 1 for row in several]
+    evidence = [levels.likelihood(row.logs, [0.0] * len(row.logs))[1].sum(axis=1) for row in several]
+    return by_name([(row.backend, row.kind) for row in several], evidence, len(levels.SPREADS))
+
+
+def by_name(
+    names: Sequence[tuple[str, str]], evidence: Sequence[Numbers], count: int
+) -> dict[tuple[str, str], Numbers]:
+    """The priors over `count` spreads of rows with these names, a general and a special one, and of all.
+
+    evidence: of each row, how likely each spread makes what was measured.
+    """
+    flat = np.full(count, 1 / count)
+    if not names:
+        return {("", ""): flat}
+    likely = np.array(evidence)
+    likely /= likely.sum(axis=1, keepdims=True)
+    usual = [len(more_general(general)) == 1 for general, _ in names]
     of_all = flat
     for _ in range(_PASSES):
-        of_all = _smooth(_shares(evidence[usual], of_all).sum(axis=0) + FLAT * flat)
-    shares = _shares(evidence, of_all)
+        of_all = _smooth(_shares(likely[usual], of_all).sum(axis=0) + FLAT * flat)
+    shares = _shares(likely, of_all)
     found = {("", ""): of_all}
-    for backend in sorted(dict.fromkeys(row.backend for row in several), key=lambda name: len(more_general(name))):
-        its = [row.backend == backend for row in several]
-        found[backend, ""] = _smooth(shares[its].sum(axis=0) + GENERAL * prior(found, backend, ""))
-        for kind in dict.fromkeys(row.kind for row in several if row.backend == backend):
-            alike = [row.backend == backend and row.kind == kind for row in several]
-            found[backend, kind] = _smooth(shares[alike].sum(axis=0) + GENERAL * found[backend, ""])
+    for general in sorted(dict.fromkeys(general for general, _ in names), key=lambda name: len(more_general(name))):
+        its = [name[0] == general for name in names]
+        found[general, ""] = _smooth(shares[its].sum(axis=0) + GENERAL * prior(found, general, ""))
+        for name in dict.fromkeys(name for name in names if name[0] == general):
+            alike = [other == name for other in names]
+            found[name] = _smooth(shares[alike].sum(axis=0) + GENERAL * found[general, ""])
     return found
 
 
