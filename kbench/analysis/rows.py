@@ -143,8 +143,9 @@ class Analysis:
 
     @cached_property
     def processes(self) -> Mapping[str, Process]:
-        """What each process shows of its row's time, by its cell's id; not of programs, whose lines are rows."""
-        return row_times.of_processes(() if self._has_programs else self.run.measured, self.run.short)
+        """Those that a row's time is made of, by their cells' ids; not of programs, whose lines are rows."""
+        measured = () if self._has_programs else self.run.measured
+        return row_times.of_processes(measured, self.run.short, priors(self.run) or spreads.shipped())
 
     @cached_property
     def explained_by(self) -> Mapping[str, Analysis]:

@@ -7,7 +7,7 @@ import math
 import subprocess
 import sys
 import types
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import FrozenInstanceError
 from pathlib import Path
 from typing import Any
@@ -75,14 +75,18 @@ def timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A run of two backends, each with a whole process and two short ones."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["kbench"])
-    paces = {"keras3/jax": (0.1, 0.103, 0.098), "keras3/torch": (0.12, 0.118, 0.131)}
+    return timed_run(tmp_path, {"keras3/jax": (0.1, 0.103, 0.098), "keras3/torch": (0.12, 0.118, 0.131)})
+
+
+def timed_run(parent: Path, paces: Mapping[str, Sequence[float]]) -> Path:
+    """A run whose backends have processes with steps of so many seconds; the first is whole."""
     processes = [
         (cell(backend=name, repeat=1 + (number > 0), timing=number, epochs=6, samples=160), pace)
         for name, its in paces.items()
         for number, pace in enumerate(its)
     ]
     kept = {**PROVENANCE, "process_spreads": spreads.record(spreads.shipped())}
-    run = fake_run(tmp_path / "results", [(one, pace, Outcome(OK)) for one, pace in processes], "mine", kept)
+    run = fake_run(parent / "results", [(one, pace, Outcome(OK)) for one, pace in processes], "mine", kept)
     for one, pace in processes:
         write_events(run, one, turns(one, pace))
     return run
@@ -212,6 +216,16 @@ def test_the_time_of_a_row_follows_from_what_is_exported_of_its_processes(
         assert ends == pytest.approx((row["epoch_seconds_low"], row["epoch_seconds_high"]), rel=1e-9)
         its = cells[cells["backend"] == row["backend"]]["steady_seconds"]
         assert its.min() < row["epoch_seconds"] < its.max()
+
+
+def test_a_process_that_does_not_count_for_its_row_has_no_steady_time(tmp_path: Path) -> None:
+    """As where whole and short processes are of two kinds: then only the short ones count."""
+    paces = {"keras3/jax": (0.1, 0.103, 0.098), "keras3/torch": (0.36, 0.118, 0.121)}
+    run = kbench.load(timed_run(tmp_path, paces))
+    assert run.cells["steady_seconds"].isna().tolist() == [False, True, False, False, False, False]
+    found = times_of(run.cells[run.cells["steady_seconds"].notna()], run.provenance["process_spreads"])
+    for row in run.summary.to_dict("records"):
+        assert found[row["backend"]].seconds == pytest.approx(row["epoch_seconds"], rel=1e-9)
 
 
 def test_the_turns_of_short_processes_are_in_epochs_csv_and_marked(timed: Path) -> None:

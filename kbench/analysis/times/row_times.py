@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kbench import axes
@@ -27,26 +27,36 @@ def row_times(
     of its processes that took turns with others, and of epochs for a row without any.
     """
     found: dict[RowKey, RowTime] = {}
-    for table in _tables(ok, short):
-        of_rows = {row: _prior(priors, ok[row]) for row in table}
-        apart = processes.of_kinds(table, of_rows)
-        for row in apart:  # the short ones do nothing but what is timed
-            table[row] = {place: one for place, one in table[row].items() if place[1]}
+    for table, of_rows, apart in _that_count(ok, short, priors):
         times = processes.row_times(table, of_rows)
         found |= {row: replace(time, of_kinds=apart.get(row)) for row, time in times.items()}
     return found
 
 
-def of_processes(measured: Sequence[Measured], short: Sequence[Measured]) -> dict[str, Process]:
-    """What each process shows of its row's time, by its cell's id; of those that show something."""
+def of_processes(measured: Sequence[Measured], short: Sequence[Measured], priors: Priors) -> dict[str, Process]:
+    """The processes that a row's time is made of, by their cells' ids."""
     found = {
         (row, place): process
-        for table in _tables(_ok(measured), _by_row(short))
+        for table, _, _ in _that_count(_ok(measured), _by_row(short), priors)
         for row, its in table.items()
         for place, process in its.items()
     }
     known = ((one.cell.id, found.get((one.cell.key, one.cell.place))) for one in (*measured, *short))
     return {name: process for name, process in known if process is not None}
+
+
+def _that_count(
+    ok: Mapping[RowKey, Sequence[Measured]], short: Mapping[RowKey, Sequence[Measured]], priors: Priors
+) -> Iterator[tuple[dict[RowKey, dict[Place, Process]], dict[RowKey, Numbers], dict[RowKey, tuple[float, float]]]]:
+    """The processes of rows that take turns with each other, and each row's prior. Where whole and short ones are two
+    kinds, only the short ones, and the seconds of both.
+    """
+    for table in _tables(ok, short):
+        of_rows = {row: _prior(priors, ok[row]) for row in table}
+        apart = processes.of_kinds(table, of_rows)
+        for row in apart:  # the short ones do nothing but what is timed
+            table[row] = {place: one for place, one in table[row].items() if place[1]}
+        yield table, of_rows, apart
 
 
 def _by_row(measured: Iterable[Measured]) -> dict[RowKey, list[Measured]]:
