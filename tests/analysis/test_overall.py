@@ -272,7 +272,7 @@ def drawn(random: np.random.Generator, examples: int, backends: int) -> tuple[li
     """
     prior = spreads.shipped()["", ""]
     sure = levels.level([0.0], [0.0], prior)
-    truth = random.normal(0.0, 0.3, (examples, backends))
+    truth = random.normal(0.0, 1.0, (examples, backends))
     off = random.choice(levels.SPREADS, truth.shape, p=prior / prior.sum())
     shown = truth + off * random.standard_t(levels.FREEDOM, truth.shape)
     found: list[Summary] = []

@@ -161,7 +161,7 @@ def test_fail_above_gives_status_1_and_names_the_row(compare: Compare) -> None:
     assert compare("after", "before", "--fail-above", "1.10").status == 0
 
 
-@pytest.mark.parametrize("name", ["reference", "reference-full", "reference-native"])
+@pytest.mark.parametrize("name", ["reference-full", "reference-full-mnist_cnn", "reference-native"])
 def test_rows_of_a_run_have_the_times_and_intervals_of_its_table(compare: Compare, name: str) -> None:
     assert same_as_in_its_table(compare, paths.project_folder("results") / name)
 
