@@ -76,7 +76,7 @@ def test_process_spreads() -> None:
 
 def test_training_spreads() -> None:
     head, *lines = printed("training_spreads.py").splitlines()
-    assert head.split()[0] == "kind" and any(line.startswith("random layers  mnist_mlp 10000") for line in lines)
+    assert head.split()[0] == "kind" and any(line.startswith("random-layers  mnist_mlp 10000") for line in lines)
 
 
 def test_learning_verdicts() -> None:
