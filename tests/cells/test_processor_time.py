@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -83,9 +84,7 @@ def test_what_a_child_uses_is_counted_while_it_is_alive_and_once_when_it_has_end
 
 
 def test_what_nobody_waited_for_takes_nothing_from_the_others() -> None:
-    parent, child, other = (psutil.Process() for _ in range(3))
-    for number, process in enumerate((parent, child, other)):
-        process._ident = (number, 0.0)  # type: ignore[attr-defined]  # by which they are equal
+    parent, child, other = map(psutil.Process, (os.getpid(), os.getppid(), 1))
     before = {parent: (1.0, 0.0), child: (9.0, 0.0)}
     assert processor_time.between(before, {parent: (1.5, 0.0), other: (0.25, 0.0)}) == 0.75
     assert processor_time.between(before, {parent: (1.5, 9.5)}) == 1.0
