@@ -243,7 +243,7 @@ def test_a_near_tie_that_no_further_process_is_likely_to_settle_is_left(race: Be
 def test_nothing_is_measured_more_often_than_that(race: Bench, interleave: str, wholes: int, shorts: int) -> None:
     race.patch.setattr(racing, "MOST_PROCESSES", 6)
     race.patch.setattr(racing, "MOST_REPEATS", 3)
-    now_and_then = "0.8 + 0.4 * (spec['repeat'] % 2)"
+    now_and_then = "0.8 + 0.4 * ((spec['repeat'] + spec['timing']) % 2)"
     race.patch.setattr("test_cli_racing.EXAMPLE", EXAMPLE.replace(OF_Y, now_and_then))
     race.patch.setattr(racing, "processes_to_settle", lambda row, precision: 1.0)  # as it seems each time
     said = measure(race, "--budget", "1h", "--precision", "0.0001", "--interleave", interleave)

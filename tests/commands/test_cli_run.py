@@ -172,7 +172,7 @@ def test_a_terminal_without_the_sign_gets_a_table_all_the_same(bench: Bench) -> 
     process = bench.start("report")
     out, err = process.communicate()
     assert (process.returncode, err) == (0, "")
-    assert "?: the standard deviation" in out
+    assert "? of an accuracy: the standard deviation" in out
 
 
 def test_inference_is_timed_in_passes_without_scores(bench: Bench) -> None:
