@@ -287,8 +287,8 @@ def advice(found: Finding) -> str:
 
 
 def _score_apart(found: Finding) -> str:
-    others = f"than {found.reference}'s" if found.reference else "than the others'"
-    return f"its final scores may be other {others}, or by chance: {scores_apart(found)}. `--seeds 5` tells"
+    others = found.reference or "the others"
+    return f"it may learn otherwise than {others}, or this is chance: {scores_apart(found)}. `--seeds 5` tells"
 
 
 def call(found: Finding, where: str = "") -> str:
