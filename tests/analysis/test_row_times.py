@@ -229,3 +229,10 @@ def test_processes_that_differ_as_much_as_those_of_one_kind_are_one_kind() -> No
     for further in (alike, machine):  # the machine as a whole was slower then
         row = rows(WHOLE, further)["y"]
         assert row.notes == () and row.relative_processes == 3
+
+
+def test_a_whole_process_of_another_kind_tells_no_spread() -> None:
+    whole_ones = [whole("x", 0.10), whole("y", 0.24)]
+    short_ones = [short(name, pace, timing=n) for name, pace in (("x", 0.10), ("y", 0.12)) for n in (1, 2, 3)]
+    found = {row.backend: len(row.logs) for row in row_times.observed(whole_ones, short_ones, "a run", 2)}
+    assert found == {"x": 4, "y": 3}

@@ -88,11 +88,11 @@ def observed(
     measured: Sequence[Measured], short: Sequence[Measured], source: str, usual_threads: int
 ) -> list[Processes]:
     """The rows of a run with several processes, for `spreads.fit`. source: what the run is called; usual_threads: of
-    a process on its machine.
+    a process on its machine. Of a row whose whole and short processes are two kinds, only the short ones.
     """
     ok = _ok(measured)
     found = []
-    for table in _tables(ok, _by_row(short)):
+    for table, _, _ in _that_count(ok, _by_row(short), spreads.shipped()):
         deviations = processes.deviations_of(table)[2] if table else {}
         found += [
             Processes(
