@@ -184,8 +184,8 @@ def _cell(run: Path, value: object) -> Cell:
     try:
         cell = msgspec.convert(value, Cell)
         cell = replace(cell, values=axes.complete(cell.values))
-        if cell.task not in workloads.TASKS:
-            raise ValueError(cell.task)
+        if cell.task not in workloads.TASKS or "\0" in cell.id:  # which no file's name may have
+            raise ValueError(cell.id)
         return cell
     except ValueError:  # ValidationError is one, too
         raise UserError(f"{run / 'run.json'} is damaged: one of its cells is not described in full.") from None
