@@ -34,12 +34,12 @@ import report_scale
 from distributed import Client, Scheduler, SpecCluster, Worker
 from tabulate import tabulate
 
-from kbench.cluster import fleet, folder
-from kbench.cluster.block import KEPT
-from kbench.cluster.loop import Loop
-from kbench.cluster.machines import this_machine
-from kbench.cluster.messages import Block, BlockOrder, Result, decode, encode
-from kbench.cluster.schedule import Schedule
+from kbench.features.cluster import fleet, folder
+from kbench.features.cluster.block import KEPT
+from kbench.features.cluster.loop import Loop
+from kbench.features.cluster.machines import this_machine
+from kbench.features.cluster.messages import Block, BlockOrder, Result, decode, encode
+from kbench.features.cluster.schedule import Schedule
 from kbench.planning.request import Request
 from kbench.values import Cell
 
@@ -69,7 +69,7 @@ class Instead:
         self._files = files
 
     def measure(self, order: bytes, topic: str) -> bytes:
-        """As kbench.cluster.worker.measure."""
+        """As kbench.features.cluster.worker.measure."""
         name = decode(order, BlockOrder).block.example
         files = {
             path.replace(NAME.decode(), name): content.replace(NAME, name.encode())
@@ -79,7 +79,7 @@ class Instead:
 
 
 class Orders:
-    """As kbench.cluster.orders.Orders."""
+    """As kbench.features.cluster.orders.Orders."""
 
     def of(self, block: Block, hosts: Sequence[str]) -> list[BlockOrder]:
         """The block's order for each machine."""

@@ -75,17 +75,17 @@ def _shown(file: str) -> str | bytes:
 def commands() -> str:
     """Each command with its options, as `--help` has them."""
     parts = ["# Commands and options", "`python run.py` stands for `kbench`, where it is installed."]
-    for name, (description, _) in arguments.COMMANDS.items():
+    for name, command in arguments.commands().items():
         parser = argparse.ArgumentParser(prog=f"python run.py {name}")
         arguments.add_options(parser, name)
-        parts += [f"## {name}", description]
+        parts += [f"## {name}", command.about]
         for group in parser._action_groups:
             rows = [(_of_option(one), _help(one)) for one in group._group_actions if one.dest != "help"]
             if rows:
                 title = group.title or ""
                 parts += [] if title in ("options", "positional arguments") else [f"### {name}: {title}"]
                 parts.append(_table(("option", "meaning"), rows))
-        epilog = (ROOT / "kbench" / "cli" / "help" / f"{name}.txt").read_text("utf-8")
+        epilog = arguments.examples_of(name)
         parts.append("```text\n" + epilog.replace("%(prog)s", parser.prog).replace("%%", "%") + "```")
     return "\n\n".join(parts)
 

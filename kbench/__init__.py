@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from kbench.cli.words import OptionValues
-    from kbench.exports.dataframes import RunData
+    from kbench.outputs.dataframes import RunData
     from kbench.planning.request import Request
     from kbench.session.events import OnEvent
     from kbench.store import RunResults
@@ -56,7 +56,7 @@ def script(
 
 def load(run: str | PathLike[str] = "latest", results_folder: str | PathLike[str] = "results") -> RunData:
     """A run, by name, folder or packed file, as DataFrames: `.summary`, `.epochs`, `.cells`, and `.provenance`."""
-    from kbench.exports import dataframes
+    from kbench.outputs import dataframes
 
     return dataframes.load(run, results_folder)
 

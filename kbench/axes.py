@@ -103,7 +103,7 @@ AXES: tuple[Axis, ...] = (
         asked=Asked(
             "--image-data-format", "image layout: channels_first, channels_last, native (default: each backend's "
             "preferred one) or both",
-            takes=Words(("native", "channels_first", "channels_last", "both")), commands=("run", "parity"),
+            takes=Words(("native", "channels_first", "channels_last", "both")),
         ),
     ),
     Axis(
@@ -111,7 +111,7 @@ AXES: tuple[Axis, ...] = (
         asked=Asked(
             "--device", "auto (default: the first GPU, or else the CPU), cpu, gpu or gpu:N",
             "several: a row for each, such as cpu,gpu",
-            commands=("run", "script"), single=("parity", "coverage", "setup", "doctor"), group=WHAT,
+            commands=("run", "script"), single=("setup", "doctor"), group=WHAT,
             metavar="DEVICE", default="auto",
         ),
     ),
@@ -129,7 +129,7 @@ AXES: tuple[Axis, ...] = (
         asked=Asked(
             "--batch-size", "samples per step", "several: a row for each, such as 32,64,128, ranked within each. "
             "32,max doubles it until it does not fit into memory",
-            takes=Numbers(1, 10**9, ("max",)), single=("parity",), group=NUMBERS,
+            takes=Numbers(1, 10**9, ("max",)), group=NUMBERS,
         ),
     ),
     Axis(
@@ -160,8 +160,7 @@ AXES: tuple[Axis, ...] = (
         asked=Asked(
             "--threads", "CPU threads of each process, and with --workers of each worker, if the framework supports "
             "it (default: one per available core)", "several: a row for each, such as 1,2",
-            takes=Numbers(1, 4096), commands=("run", "script"), single=("bisect", "coverage", "parity"),
-            help_of={"coverage": "CPU threads of each process (default: 1; as many processes run as cores allow)"},
+            takes=Numbers(1, 4096), commands=("run", "script"),
         ),
     ),
     Axis("run", "run", of_collection=True),
@@ -298,12 +297,6 @@ def of_backends() -> list[str]:
 def numbers() -> list[Axis]:
     """The axes with numbers."""
     return [axis for axis in AXES if axis.number]
-
-
-def asked_by(command: str) -> list[tuple[Axis, Asked]]:
-    """The axes whose values a command takes, with how it asks for them."""
-    known = ((axis, axis.asked) for axis in AXES if axis.asked)
-    return [(axis, asked) for axis, asked in known if command in (*asked.commands, *asked.single)]
 
 
 def by_name(name: str) -> Axis:

@@ -150,7 +150,7 @@ class Check(msgspec.Struct, frozen=True):
 
 
 class Case(Event, frozen=True, tag="case"):
-    """What came of a case: see kbench_guest/drivers/probes.py."""
+    """What came of a case: see the guest of the feature."""
 
     case: int
     seconds: Seconds
@@ -162,7 +162,7 @@ class Case(Event, frozen=True, tag="case"):
     slopes: tuple[float | None, ...] | None = (
         None  # of the loss along a direction of each; of the reference, by differences
     )
-    checks: dict[str, Check] | None = None  # by their names: those of `kbench.coverage.values` and of file formats
+    checks: dict[str, Check] | None = None  # by their names: of public names, and of file formats
     moved: float | None = None  # how far its outputs move with inputs moved by one unit in the last place
 
 

@@ -12,14 +12,15 @@ from kbench import axes
 from kbench.analysis.summaries import summarise
 from kbench.axes import AXES, Point
 from kbench.cli import options
-from kbench.comparison import pairing, scaling
-from kbench.comparison.values import About
+from kbench.comparison import scaling
+from kbench.features.compare import pairing
+from kbench.features.compare import tables as run_comparison
+from kbench.features.compare.values import About
 from kbench.outputs import one_run
 from kbench.plots.scaling import line_styles
 from kbench.plots.styles import row_styles
 from kbench.report import charts
 from kbench.summary import TO_FASTEST, Summary
-from kbench.tables import run_comparison
 from kbench.tables.content import by_example, table
 from kbench.values import Cell, Measured
 

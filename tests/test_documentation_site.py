@@ -72,7 +72,7 @@ def test_the_reference_has_every_option_event_backend_and_example(site: Path) ->
     def shown(name: str) -> str:
         return (site / "reference" / name / "index.html").read_text("utf-8")
 
-    for command in arguments.COMMANDS:
+    for command in arguments.commands():
         assert f'id="{command}"' in shown("commands")
     for option in ("--precision-policy", "--package", "--shims", "--fail-above"):
         assert option in shown("commands")
@@ -115,7 +115,7 @@ def test_a_command_in_the_documentation_runs(
     monkeypatch.chdir(folder)
     monkeypatch.setenv("KBENCH_CACHE", str(folder / "cache"))  # that of the user takes seconds to read
     words = shlex.split(command)
-    name = words[0] if words[0] in arguments.COMMANDS else "run"
+    name = words[0] if words[0] in arguments.commands() else "run"
     if "--help" in words:
         with pytest.raises(SystemExit) as ended:
             main.main(words)
@@ -124,7 +124,7 @@ def test_a_command_in_the_documentation_runs(
     if words[0] in READ:
         assert words == ["test"] or arguments.parse(words).command == words[0]
         return
-    if "--dry-run" in arguments.COMMANDS[name][1] and "--dry-run" not in words:
+    if "--dry-run" in arguments.commands()[name].options and "--dry-run" not in words:
         place = words.index("--") if "--" in words else len(words)
         words[place:place] = ["--dry-run", "--results", "planned"]
     if words[0] == "new":

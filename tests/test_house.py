@@ -11,12 +11,14 @@ import sys
 import tomllib
 from pathlib import Path
 
+import lines_by_feature
 from packaging.requirements import Requirement
 
 from kbench.bootstrap import entry
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-GUEST = sorted((CHECKOUT / "kbench" / "guest").rglob("*.py"))
+GUEST_FOLDERS = [CHECKOUT / "kbench" / "guest", *sorted((CHECKOUT / "kbench" / "features").glob("*/guest"))]
+GUEST = [path for folder in GUEST_FOLDERS for path in sorted(folder.rglob("*.py"))]
 HOST = [path for path in sorted((CHECKOUT / "kbench").rglob("*.py")) if path not in GUEST]
 EXAMPLES = sorted((CHECKOUT / "examples_models").rglob("*.py"))
 TWINS = sorted((CHECKOUT / "examples_models" / "native").rglob("*.py"))
@@ -115,7 +117,8 @@ def test_guest_and_examples_compile_on_a_real_python_36() -> None:
 
 
 def test_the_guest_imports_the_standard_library_numpy_and_keras_alone() -> None:
-    allowed = STANDARD_LIBRARY | {"kbench_guest", "numpy", "keras"}
+    packages = {path.name for folder in GUEST_FOLDERS for path in folder.iterdir() if path.is_dir()}
+    allowed = STANDARD_LIBRARY | {"numpy", "keras", *packages}
     for path in GUEST:
         tree = parse(path)
         # A function may ask the module that Keras itself has loaded: to wait for a device, to name it.
@@ -177,7 +180,7 @@ def test_a_wrong_import_in_the_guest_is_refused_by_the_linter(tmp_path: Path) ->
 
 def test_only_the_command_line_and_its_commands_see_argparse() -> None:
     for path in HOST:
-        below = path.relative_to(CHECKOUT / "kbench").parts[0] not in ("cli", "commands")
+        below = path.relative_to(CHECKOUT / "kbench").parts[0] not in ("cli", "commands", "features", "hooks.py")
         assert not (below and "argparse" in imports(parse(path))), name_of(path)
 
 
@@ -189,6 +192,24 @@ def test_what_measures_prints_nothing() -> None:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         }
         assert "print" not in called, name_of(path)
+
+
+# The core may shrink. Whatever is added is a feature, or it is in the way of everybody.
+CORE_LINES = {"core, host": 33_860, "core, guest": 13_400}
+
+
+def test_the_core_does_not_grow() -> None:
+    lines = lines_by_feature.counted()
+    for name, most in CORE_LINES.items():
+        assert lines[name] <= most, name
+    assert all(name.startswith("feature ") for name in {*lines} - {*CORE_LINES})
+
+
+def test_the_core_imports_no_feature() -> None:
+    for path in HOST:
+        if path.relative_to(CHECKOUT / "kbench").parts[0] != "features":
+            found = [module for module in imports(parse(path)) if module.startswith("kbench.features")]
+            assert found == [], name_of(path)
 
 
 def own_libraries() -> set[str]:

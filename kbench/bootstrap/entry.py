@@ -83,6 +83,7 @@ def checks(python: Path, arguments: list[str]) -> dict[str, list[str]]:
         "mypy": [*mypy, str(environment / "mypy_cache")],
         "mypy of the tests": [*mypy, str(environment / "mypy_cache_of_tests"), "--config-file", "tests/mypy.ini"],
         "import-linter": ["env", "PYTHONPATH=kbench/guest", str(python.with_name("lint-imports")), "--no-logo"],
+        "lines": [str(python), "tests/lines_by_feature.py"],
     }
     if arguments == ["--lint"]:
         return lint

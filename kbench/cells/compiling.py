@@ -78,7 +78,7 @@ def compile_first(
 def _compiled(task: CellTask, run_paths: RunPaths) -> Path | None:
     """The folder of the backend's compiled code for the task's example, if it has one."""
     environment = run_paths.environments.get(task.environment)
-    if task.script is not None or task.probes is not None:  # it cannot be shortened
+    if task.script is not None or task.part is not None:  # it cannot be shortened
         return None
     if not isinstance(environment, Environment) or not environment.compiles:
         return None

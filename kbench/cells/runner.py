@@ -349,7 +349,7 @@ def measure(
         if outcome.status == FAILED and report.facts.error_in_keras and run_paths.pairs.get(task.backend):
             outcome = replace(outcome, reason=f"{outcome.reason}; {run_paths.pairs[task.backend]}")
         # Half of what is compiled would pass for all of it; but other processes may be trying cases with it.
-        if compiled and outcome.status != OK and task.probes is None:
+        if compiled and outcome.status != OK and task.part is None:
             shutil.rmtree(compiled, ignore_errors=True)
         return outcome
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kbench import axes, paths, store
+from kbench import axes, hooks, paths, store
 from kbench.arrays import Data
 from kbench.cells.place import Place
 from kbench.datasets import as_keras
@@ -24,7 +24,7 @@ from kbench.values import CHANNELS_LAST, NATIVE, Device, Environment
 # For a script whose arguments have secrets, which its spec does not have; as kbench_guest.drivers.script reads it.
 ARGUMENTS = "KBENCH_ARGUMENTS"
 LOAD = "load"  # the task of running an example's load_data
-SAVED = "saved"  # the models that a backend of a coverage run saves and others load
+SAVED = "saved"  # the folder of what cells of a feature keep for each other
 CAPTURED = "captured.npz"  # a script's first batches and weights, for all backends of a parity run
 
 # The variables that a guest inherits: enough to find programs, libraries and caches, but no secrets.
@@ -140,7 +140,12 @@ def spec(
         "trained": portable(run_paths.trained / f"{task.row_id}.npz")
         if run_paths.trained and task.task == "train"
         else "",
-        **({"saved": portable(run_paths.run / SAVED)} if task.probes else {}),
+        "part": task.part
+        and {
+            **task.part,
+            "folder": portable(hooks.guest_folder(task.part["feature"])),
+            "saved": portable(run_paths.run / SAVED),
+        },
         "published_weights": portable(weights) if weights and task.published_weights else "",
         "twin": portable(run_paths.twins[task.example, task.backend]) if task.kind == NATIVE else "",
         "events": portable(store.cell_folder(run_paths.run, task, worker).events),

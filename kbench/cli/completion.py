@@ -29,8 +29,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser()
     _add(parser, "run")
     commands = parser.add_subparsers()
-    for command, (about, _) in arguments.COMMANDS.items():
-        _add(commands.add_parser(command, help=about), command)
+    for command, one in arguments.commands().items():
+        _add(commands.add_parser(command, help=one.about), command)
     return parser
 
 

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from kbench import hooks
 from kbench.cli import arguments, completion, streams
 from kbench.errors import UserError
 from kbench.masking import without_passwords
@@ -35,8 +36,10 @@ def _status(argv: Sequence[str] | None) -> int:
             raise UserError(f"kbench runs on Linux, and this is {sys.platform}.")
         completion.answer()
         options = arguments.parse(sys.argv[1:] if argv is None else argv)
+        if (ended := hooks.instead(options)) is not None:
+            return ended
         # Import only the packages of this command, so that it starts fast.
-        command = importlib.import_module(f"kbench.commands.{options.command}")
+        command = importlib.import_module(arguments.commands()[options.command].module)
         status: int = command.main(options)
         return status
     except SystemExit as stop:  # --help and --version

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from kbench import axes
+from kbench import axes, hooks
 from kbench.asked import Asked, Numbers, Words
-from kbench.cli.bisect_options import BISECT
+from kbench.axes import Axis
 from kbench.cli.option_types import (
     column_list,
     duration,
@@ -16,7 +17,6 @@ from kbench.cli.option_types import (
     inches,
     list_of,
     mib,
-    ratio,
     seconds,
     seeds,
     share,
@@ -25,15 +25,11 @@ from kbench.cli.option_types import (
     word_of,
 )
 from kbench.cli.script_options import SCRIPT
-from kbench.comparison.values import ALLOWABLE
-from kbench.coverage.values import ABSENT, CHANGES, CRASHES, DIFFERS, HANGS, RAISES
 from kbench.paths import with_home
 from kbench.planning.request import BUDGET, LAST_SEED, Request
 from kbench.values import FAILED, PRECISION, TIMEOUT, UNAVAILABLE, UNSUPPORTED
 
 KINDS = ("environments", "data", "compiled", "all")  # what `clean` can remove
-EXPORTS = ("parquet", "json", "tensorboard", "mlflow")
-FAILING = (DIFFERS, RAISES, CRASHES, HANGS, ABSENT)  # what `coverage --fail-on` takes
 RETRIED = (FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED)  # what `resume --retry` can measure again
 
 # What several options have in common.
@@ -87,23 +83,6 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "conda channel for Pythons that have to be installed: a name, an address or a folder (default: "
         "KBENCH_CHANNEL, or conda-forge)",
     },
-    "--on": {
-        "metavar": "CLUSTER",
-        "help": "measure on the machines of a Dask cluster: tcp://HOST:PORT, tls://HOST:PORT, ssh:HOST,HOST, "
-        "slurm:FILE (also pbs, lsf, sge, oar, moab, htcondor) or kubernetes:FILE",
-        _IN: {"resume": {"help": "the new address, for a run on a cluster"}},
-    },
-    "--spread": {**_FLAG, "help": "measure everything on every kind of machine (default: on any machine)"},
-    "--select": {
-        "metavar": "WHAT",
-        "help": "use only machines with this in the GPU's or processor's name, or with so many cores: gpu=H100, or "
-        "cpu=EPYC,cores=16",
-    },
-    "--worker-per-machine": {
-        **_FLAG,
-        "help": "with --workers 2 or more, each on a machine of its own, of one kind; one after the other, as "
-        "with --interleave off (default: all workers of a cell on one machine)",
-    },
     # How much is measured.
     "--profile": {
         **_choices("profile"),
@@ -129,10 +108,6 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         f"{BUDGET / 60:.0f}m; 1m for a script with --explain)",
         _IN: {
             "resume": {"help": "also measure open rows again, for up to this time, such as 90s, 10m or 1h"},
-            "bisect": {
-                "default": 120.0,
-                "help": "time for each comparison of two releases, such as 90s or 10m (default: 2m)",
-            },
         },
     },
     "--interleave": {
@@ -145,7 +120,6 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "metavar": "N",
         "default": Request.seed,
         "help": "random seed of weights and sample order; in a script, of Python, numpy and backend (default: 0)",
-        _IN: {"coverage": {"help": "random seed of inputs and weights (default: 0)"}},
     },
     "--seeds": {
         "type": seeds,
@@ -166,30 +140,6 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         },
     },
     "--augment": {**_FLAG, "help": "augment images in examples that define how"},
-    "--form": {
-        "choices": ("right", "default"),
-        "help": "recurrent layers: right, in the form that computes the model correctly (default), or default, as "
-        "the backend ships them (always for a script)",
-    },
-    # Of `coverage`.
-    "--only": {
-        "default": "",
-        "metavar": "PATTERNS",
-        "help": "try only the public names like these, such as 'layers.Conv*,optimizers.*' (default: all)",
-    },
-    "--quick": {**_FLAG, "help": "try each name once, with what it has to be given, and no training"},
-    "--fail-on": {
-        "type": list_of(FAILING),
-        "default": (),
-        "metavar": "LIST",
-        "help": f"exit status 1 if a name is one of {', '.join(FAILING)}",
-        _IN: {
-            "compare": {
-                "type": list_of(CHANGES),
-                "help": f"of coverage runs: exit status 1 if a name is one of {', '.join(CHANGES)}",
-            }
-        },
-    },
     # An example of the user's.
     "new_file": {"metavar": "NAME", "help": "name of the example; writes NAME.py"},
     "--like": {
@@ -198,7 +148,6 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "example to start from: basic (default), regression, siamese, text_conv1d, autoencoder, generator, "
         "two_outputs, sequence_to_sequence, subclassed, or any that `list` shows",
     },
-    **BISECT,
     **SCRIPT,
     "--explain": {
         **_FLAG,
@@ -216,20 +165,13 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "type": seconds,
         "metavar": "TIME",
         "help": "stop a cell (one measurement) after this time, in seconds or such as 10m (default: estimated from "
-        "samples and epochs; scripts and parity: 1h)",
-        _IN: {"coverage": {"help": "stop a process after this time, in seconds or such as 10m (default: 1h)"}},
+        "samples and epochs; scripts: 1h)",
     },
     "--memory-limit": {
         "dest": "memory_limit_mib",
         "type": mib,
         "metavar": "SIZE",
         "help": "stop a cell that uses more memory than this, such as 8GiB; only that cell fails (default: no limit)",
-        _IN: {
-            "coverage": {
-                "help": "end a process that uses more memory than this, such as 8GiB: its case crashes, and the next "
-                "ones go on (default: half of what is free, shared among those side by side)"
-            }
-        },
     },
     "--pass-env": {
         **_REPEATED,
@@ -249,24 +191,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "nargs": "?",
         "default": "latest",
         "help": "a run's name, folder or packed file (default: the latest)",
-        _IN: {"unpack": {"nargs": None, "default": None, "help": "a packed run's name or file"}},
     },
-    "runs": {
-        _IN: {
-            "report": {
-                "nargs": "*",
-                "metavar": "run",
-                "help": "a run's name, folder or packed file (default: the latest)",
-            },
-            "compare": {
-                "nargs": "+",
-                "metavar": "RUN[:BACKEND]",
-                "help": "a run's name, folder or packed file, latest, or reference (the run that comes with a "
-                "checkout); with :BACKEND, only its rows. All are compared with the first. `RUN published` compares "
-                "with the literature",
-            },
-        }
-    },
+    "runs": {"nargs": "*", "metavar": "run", "help": "a run's name, folder or packed file (default: the latest)"},
     "--name": {"metavar": "NAME", "help": "name of the run's folder in --results (default: the current time)"},
     "--results": {**_FOLDER, "default": Path("results"), "help": "folder of all runs (default: ./results)"},
     "--no-plots": {
@@ -339,48 +265,44 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "nargs": "?",
         _IN: {
             "list": {
-                **_one_of("list", ("all", "backends", "examples", "suites", "published", "runs")),
+                **_one_of("list", ("all", "backends", "examples", "suites", "published", "runs", "features")),
                 "default": "all",
             },
             "clean": {**_one_of("clean", KINDS), "help": "what to remove (default: nothing, only list)"},
         },
     },
     "workload": {"nargs": "?", "help": "with published: only the figures of this workload"},
-    "--fail-above": {
-        "type": ratio,
-        "metavar": "RATIO",
-        "help": "for CI: exit status 1 if the whole 95 %% interval of a row's ratio to the first run exceeds this "
-        "or a row that was ok can no longer be compared",
-    },
-    "--allow": {
-        "type": list_of(ALLOWABLE),
-        "metavar": "LIST",
-        "default": (),
-        "help": "compare rows although these differ: machine (processor, cores, GPU, device), fingerprint (model, "
-        "data, weights, order, optimizer, ...) or both. The differences are listed below the table",
-    },
-    "--to": {
-        "type": list_of(EXPORTS, {"csv": "a run's folder has summary.csv and epochs.csv already"}),
-        "metavar": "LIST",
-        "required": True,
-        "help": f"formats to write: some of {', '.join(EXPORTS)}",
-    },
-    "--out": {
-        **_FOLDER,
-        "help": "folder to write to (default: export/ in the run's folder)",
-        _IN: {"pack": {"help": "folder to write to (default: beside the run's folder)"}},
-    },
 }
 
 
 def how(option: str, command: str) -> dict[str, Any]:
     """What argparse has to know of an option of a command."""
-    for _, asked in axes.asked_by(command):
+    for _, asked in asked_by(command):
         if asked.option == option:
             return _of_axis(asked, command)
-    declared = OPTIONS[option]
+    of_feature = {**hooks.commands()[command].declared} if command in hooks.commands() else {}
+    for further in hooks.further_options(command):
+        of_feature |= further.declared
+    declared = OPTIONS.get(option, {})
     found = {name: value for name, value in declared.items() if name != _IN}
-    return {**found, **declared.get(_IN, {}).get(command, {})}
+    return {**found, **declared.get(_IN, {}).get(command, {}), **of_feature.get(option, {})}
+
+
+def asked_by(command: str) -> list[tuple[Axis, Asked]]:
+    """The axes whose values a command takes, with how it asks for them."""
+    of_feature = hooks.commands().get(command)
+    known = [(axis, axis.asked) for axis in axes.AXES if axis.asked]
+    if of_feature is None:
+        return [(axis, asked) for axis, asked in known if command in (*asked.commands, *asked.single)]
+    found = []
+    for axis, asked in known:
+        if axis.name in of_feature.axes:
+            words = of_feature.axes[axis.name]
+            single = (*asked.single, command)
+            found.append((axis, replace(asked, single=single, help_of={command: words} if words else {})))
+        elif axis.name in of_feature.several:
+            found.append((axis, asked))
+    return found
 
 
 def _of_axis(asked: Asked, command: str) -> dict[str, Any]:

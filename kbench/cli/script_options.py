@@ -24,7 +24,6 @@ SCRIPT: Mapping[str, Mapping[str, Any]] = {
         "metavar": "FILE",
         "help": "compare the first model that this program trains, instead of examples: FILE or -m MODULE, as for "
         "`script`; its own arguments follow --",
-        "in": {"bisect": {"help": "your own program instead of an example; its arguments follow --"}},
     },
     "--compare-lines": {
         "type": wholes(1, 10**9),

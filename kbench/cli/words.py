@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
+from kbench import hooks
 from kbench.cli.arguments import names_of
 from kbench.cli.options import how as declared
 from kbench.environments.interpreters import CHANNEL
@@ -21,6 +22,11 @@ OptionValues = OptionValue | Sequence[OptionValue]
 def options(command: str, words: Mapping[str, OptionValues]) -> dict[str, Any]:
     """The command's options by the names that `argparse` would give them, its defaults included. Raises UserError."""
     known = {_word(name): (name, declared(name, command)) for name in names_of(command)}
+    for further in hooks.further_options(command):
+        if of_feature := [one for one in map(_word, further.options) if words.get(one)]:
+            raise UserError(
+                f"{of_feature[0]}=... is an option of the command line alone: use that, then kbench.load."
+            )
     if unknown := [word for word in words if word not in known]:
         raise UserError(f"`{command}` has no option {unknown[0]!r}{nearest(unknown[0], known)}")
     values: dict[str, Any] = {"command": command, "arguments": ()}

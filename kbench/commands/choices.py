@@ -11,6 +11,7 @@ from typing import Any
 
 from kbench import axes, paths
 from kbench.cli import arguments
+from kbench.cli.options import asked_by
 from kbench.environments import interpreters
 from kbench.environments.interpreters import Choice
 from kbench.errors import UserError
@@ -56,7 +57,7 @@ def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Devic
     pythons = chosen_pythons(options, known)
     asked = {one.name: value for one in fields(Request) if (value := options.get(one.name)) is not None}
     mirror = data_folder(options)
-    asked |= _how_often(options) | ({"interleave": "off"} if options.get("worker_per_machine") else {})
+    asked |= _how_often(options)
     if len(options.get("scaling") or ()) > 1:
         raise UserError("--scaling: a run has one, strong or weak: leave one out.")
     asked |= {
@@ -79,7 +80,7 @@ def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Devic
 
 def values(options: Options) -> dict[str, tuple[axes.Value, ...]]:
     """The values to measure on each axis whose option was given, but for those in a backend's name."""
-    asked = {axis.name: options.get(asked.dest) for axis, asked in axes.asked_by(options["command"]) if asked.takes}
+    asked = {axis.name: options.get(asked.dest) for axis, asked in asked_by(options["command"]) if asked.takes}
     return {name: tuple(given) for name, given in asked.items() if given and name not in axes.of_backends()}
 
 
@@ -151,7 +152,7 @@ def _named_examples(options: Options) -> str:
 def _settings(options: Options) -> list[list[str]]:
     """The settings that multiply the backends, of each axis; those whose option is repeated are beside none."""
     found = []
-    for axis, asked in axes.asked_by(options["command"]):
+    for axis, asked in asked_by(options["command"]):
         if not axis.of_backend:
             continue
         given = options.get(asked.dest) or ()
@@ -191,13 +192,6 @@ def _how_often(options: Options) -> dict[str, Any]:
         return {"repeats": count, "seeds": "different"}
     if repeats and (precision or budget):
         raise UserError("--repeats fixes how often cells are measured: leave it out, or --precision and --budget.")
-    if options.get("worker_per_machine"):  # or they would not all measure the same cells
-        if precision or budget:
-            raise UserError(
-                "--worker-per-machine: all machines measure a cell as often as --repeats says: leave out --precision "
-                "and --budget."
-            )
-        return {}
     small = options.get("profile") == "smoke" and not (precision or budget)
     if repeats or small or "repeats" not in options:
         return {}
@@ -218,7 +212,7 @@ def chosen_baseline(baseline: str | None, names: Iterable[str]) -> str:
 
 def check_one_value_each(options: Options) -> None:
     """Raises UserError if an option has several values, of a command that measures one of each."""
-    for _, asked in axes.asked_by(options["command"]):
+    for _, asked in asked_by(options["command"]):
         value = options.get(asked.dest) or ()
         if options["command"] in asked.single and len(value.split(",") if isinstance(value, str) else value) > 1:
             raise UserError(f"{asked.option}: `{options['command']}` takes one value; `run` takes several.")

@@ -14,10 +14,10 @@ from kbench.cli import words
 from kbench.cli.words import OptionValues
 from kbench.commands import choices
 from kbench.errors import Interrupted, Stopped, UserError
-from kbench.exports import dataframes
-from kbench.exports.dataframes import RunData
 from kbench.machine import devices
 from kbench.masking import masked_arguments
+from kbench.outputs import dataframes
+from kbench.outputs.dataframes import RunData
 from kbench.planning.request import Request
 from kbench.screen import finish, output
 from kbench.screen.listener import Screen
@@ -85,8 +85,6 @@ def _options(command: str, given: Mapping[str, OptionValues], arguments: Sequenc
     options = words.options(command, given) | {"arguments": tuple(arguments)}
     if options["dry_run"]:
         raise UserError("dry_run measures nothing, so there is nothing to return: leave it out.")
-    if options.get("on") or options.get("spread") or options.get("select"):
-        raise UserError("on=... gives a run for each kind of machine: use the command line, then kbench.load(...).")
     return options
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from kbench import datasets, paths, workloads
+from kbench import datasets, hooks, paths, workloads
 from kbench.commands import choices, list_runs
 from kbench.comparison import published
 from kbench.environments import costs, ensure, interpreters
@@ -31,6 +31,7 @@ _BACKENDS = ["backend", "what it is", "can", "Python", "installed"]
 _COSTS = ["install (s)", "size (MiB)", "packages", "Python used", "compilers"]  # of data: a table has no room
 _VARIABLES = ["backend", "variable", "value"]
 _EXAMPLES = ["example", "does", "data", "parameters", "full", "what it is"]
+_FEATURES = ["feature", "what it does"]
 _SUITES = ["suite", "examples", "varies", "what it is"]
 _PUBLISHED = "published"
 
@@ -47,8 +48,12 @@ def main(options: argparse.Namespace) -> int:
         return 0
     if options.workload:
         raise UserError(f"{options.workload!r} is for {_PUBLISHED}: `list {_PUBLISHED} {options.workload}`.")
-    if options.variables and options.what in ("suites", "examples"):
+    if options.variables and options.what in ("suites", "examples", "features"):
         raise UserError("--variables are those of backends: `list backends --variables`.")
+    if options.what == "features":
+        shown = {"features": grid.Grid(_FEATURES, [[*one] for one in hooks.of_features().items()])}
+        terminal.print_text(grid.printed(shown, options.format, terminal.width()))
+        return 0
     if options.what == "suites":
         shown = {"suites": grid.Grid(_SUITES, [_suite(*one) for one in suites.files().items()])}
         terminal.print_text(grid.printed(shown, options.format, terminal.width()))

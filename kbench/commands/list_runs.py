@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
-from kbench import store
+from kbench import hooks, store
 from kbench.analysis.rows import summarised
-from kbench.coverage.results import is_coverage
-from kbench.coverage.results import names as coverage_of
 from kbench.errors import UserError
 from kbench.machine.provenance import kind
-from kbench.parity import reading
 from kbench.screen import terminal
 from kbench.tables import grid, runs
 from kbench.tables.grid import Grid
@@ -42,12 +38,11 @@ def _row(run: Path, name: str, whole: bool) -> list[str]:
         return [plain(name), "", "", "", "", plain(str(error))]
     backends = list(dict.fromkeys(cell.backend for cell in record.cells))
     examples = list(dict.fromkeys(cell.example for cell in record.cells))
-    if reading.is_parity(record):
-        counted = Counter(row.verdict for row in reading.rows(store.read(run)))
-        came = f"parity: {runs.of_parity(counted)}"
-    elif is_coverage(record):
-        counted = Counter(one.state for one in coverage_of(store.read(run)))
-        came = f"coverage: {', '.join(f'{number} {state}' for state, number in counted.most_common())}"
+    name_of_kind = record.plan.get("kind")
+    if name_of_kind in hooks.run_kinds():
+        came = f"{name_of_kind}: {hooks.run_kinds()[str(name_of_kind)].counted(store.read(run))}"
+    elif name_of_kind is not None:
+        came = f"{name_of_kind}: of a feature that is not here"
     else:
         came = runs.verdicts(summarised(store.measured_of(record)))
     when = record.created[:16].replace("T", " " if whole else "\xa0")  # which no line is broken at

@@ -7,15 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kbench import store
+from kbench import hooks, store
 from kbench.causes.explained import Explained
-from kbench.cluster import session
 from kbench.commands import choices
-from kbench.commands.parity import finish_parity
-from kbench.coverage.results import is_coverage
 from kbench.errors import Refused, UserError
-from kbench.parity import reading
-from kbench.screen import finish_coverage, output
+from kbench.screen import output
 from kbench.store import RunResults
 
 if TYPE_CHECKING:
@@ -38,22 +34,13 @@ def main(options: argparse.Namespace) -> int:
     if options.output:
         raise UserError("--output is for a page of several runs: name two, or leave it out.")
     (run,) = runs
-    if store.is_cluster(run):
-        if options.baseline or options.plot_style is not None or options.plot_size is not None:
-            raise UserError(f"{run} is of several machines: --baseline and the look of plots are for one of them.")
-        session.finish(run, wanted)
-        return 0
     from kbench.outputs import one_run  # not above: matplotlib takes half a second to load
 
     measured = store.read(run)
-    if is_coverage(measured):
-        finish_coverage.finish(measured)
-        return 0
-    if reading.is_parity(measured):
+    if kind := hooks.kind_of(measured):
         if options.plot_style is not None or options.plot_size is not None:
-            raise UserError(f"{run} is of `parity`, which has no plots: leave --plot-style and --plot-size out.")
-        finish_parity(measured, wanted)
-        return 0
+            raise UserError(f"{run} is of `{kind.name}`, which has no plots: leave --plot-style and --plot-size out.")
+        return kind.report(measured, wanted)
     baseline = _baseline(options.baseline, [measured])
     analysis = Explained(measured, baseline)
     style = _style(options.plot_style, options.plot_size, wanted.plots)
@@ -68,10 +55,10 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _timed(run: Path) -> RunResults:
-    """The run, for a page of several. Raises UserError if it is of `parity` or `coverage`."""
+    """The run, for a page of several. Raises UserError if it times nothing."""
     read = store.read(run)
-    if reading.is_parity(read) or is_coverage(read):
-        raise UserError(f"{run} is of `{read.plan['kind']}`, which times nothing: leave it out.")
+    if kind := hooks.kind_of(read):
+        raise UserError(f"{run} is of `{kind.name}`, which times nothing: leave it out.")
     return read
 
 

@@ -14,8 +14,8 @@ from kbench.causes.explained import Explained
 from kbench.comparison import published, published_accuracy
 from kbench.comparison.published_accuracy import PublishedAccuracy
 from kbench.comparison.scaling import within
-from kbench.exports.findings import findings_json
 from kbench.machine.provenance import describe
+from kbench.outputs.findings import findings_json
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
 from kbench.plots.keras_cost import keras_cost

@@ -60,7 +60,8 @@ class CellTask(Cell):
     augment: bool = False
     parity: Mapping[str, tuple[int, ...]] | None = None  # what to compute in a parity run
     inside: Mapping[str, tuple[str, ...]] | None = None  # {"what": ...}: what is looked into, and nothing is measured
-    probes: Mapping[str, Any] | None = None  # the cases of public names of Keras, in a coverage run
+    # {"feature", "driver": a module of its guest, ...}: a feature's own work, in which nothing is timed.
+    part: Mapping[str, Any] | None = None
     data_sha256: str = ""  # known once the arrays are prepared
     published_weights: str = ""  # the file's name, if there is one
     guest_sha256: str = ""  # of kbench's own code that runs in the backend's Python
@@ -125,9 +126,10 @@ def start_of_sha256(secret: str) -> str:
 
 
 @cache
-def guest_sha256(folder: Path = GUEST) -> str:
-    """Of all code below the guest's folder."""
-    return sources.sha256(folder)
+def guest_sha256(part: Path | None = None) -> str:
+    """Of all code below the guest's folder, and below that of a feature's part of it."""
+    of_core = sources.sha256(GUEST)
+    return of_core if part is None else hashlib.sha256(f"{of_core} {sources.sha256(part)}".encode()).hexdigest()
 
 
 def locked_versions(build: Build, distribution: str) -> dict[str, str]:

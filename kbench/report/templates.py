@@ -18,10 +18,10 @@ FOLDER = Path(__file__).resolve().parent
 
 
 @functools.cache  # to compile it takes longer than to fill it in
-def template(name: str) -> Template:
+def template(name: str, folder: Path = FOLDER) -> Template:
     """The template of that file."""
     environment = Environment(
-        loader=FileSystemLoader(FOLDER),
+        loader=FileSystemLoader(folder),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -38,9 +38,9 @@ def commands(text: str) -> Markup:
     return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(plain(text)))))
 
 
-def script(name: str) -> Markup:
+def script(name: str, folder: Path = FOLDER) -> Markup:
     """A script as it stands in the page; without the map that only its authors have."""
-    text = (FOLDER / name).read_text(encoding="utf-8")
+    text = (folder / name).read_text(encoding="utf-8")
     return Markup(re.sub(r"^//# sourceMappingURL=.*$", "", text, flags=re.MULTILINE).strip())
 
 

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TextIO
+from typing import Protocol, TextIO
 
 from kbench import store
 from kbench.analysis.rows import Analysis
 from kbench.analysis.times.settling import Gain
+from kbench.cells.runner import Listener
 from kbench.screen import terminal
 from kbench.screen.progress import Live, Progress
 from kbench.screen.terminal import QUIET, print_note
 from kbench.screen.time_left import TimeLeft, earlier
-from kbench.screen.trying import Trying
 from kbench.session import events
 from kbench.session.events import Event
 from kbench.tables import answers
 from kbench.text import size
+
+
+class Shown(Protocol):
+    """What shows the progress of cells."""
+
+    listener: Listener
+
+    def close(self) -> None:
+        """Show nothing any more."""
 
 
 class Screen:
@@ -34,8 +43,7 @@ class Screen:
         self._plan, self._extent, self._outputs = plan, extent, outputs
         self._run: Path | None = None
         self._live: Live | None = None
-        self._progress: Progress | Trying | None = None
-        self._trying = Trying(detail)
+        self._progress: Shown | None = None
 
     def __call__(self, event: Event) -> None:
         """Show the event."""
@@ -84,13 +92,8 @@ class Screen:
 
     def _cell(self, event: Event) -> None:
         match event:
-            case events.Trying(done):
-                self._trying.plan(done)
-            case events.CellsStarted(_, plan) if all(task.probes is not None for task in plan.tasks):
-                self._progress = self._trying
-            case events.CellsStarted(run, plan, until):
-                took = earlier(plan.to_measure(), store.results_of(run))
-                self._progress = Progress(plan.tasks, self._detail, TimeLeft(plan.to_measure(), took, until))
+            case events.CellsStarted():
+                self._progress = self.progress_of(event)
             case events.Compiling(text) if isinstance(self._progress, Progress):
                 self._progress.compiling(text)
             case events.CellStarted(task) if self._progress:
@@ -106,6 +109,12 @@ class Screen:
             case events.CellsEnded() if self._progress:
                 self._progress.close()
                 self._progress = None
+
+    def progress_of(self, started: events.CellsStarted) -> Shown:
+        """What shows the progress of these cells."""
+        to_measure = started.plan.to_measure()
+        left = TimeLeft(to_measure, earlier(to_measure, store.results_of(started.run)), started.until)
+        return Progress(started.plan.tasks, self._detail, left)
 
 
 def _print_example(analysis: Analysis, example: str, tables: bool) -> None:

@@ -13,7 +13,7 @@ _HEAD, _INDENT = "  data       ", " " * 13
 
 def in_short(plan: Plan) -> str:
     """`, real data` or the like, for the first line; empty for a script or public names, and for random images."""
-    if plan.request.script or all(task.probes is not None for task in plan.tasks):
+    if plan.request.script or all(task.part is not None for task in plan.tasks):
         return ""
     file = any(example.data not in datasets.names() and not example.own_data for example in plan.examples)
     used = {plan.dataset(task) for task in plan.tasks}

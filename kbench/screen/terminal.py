@@ -20,7 +20,6 @@ from kbench.analysis.times import settling
 from kbench.analysis.times.settling import Gain
 from kbench.axes import Axis, Point
 from kbench.cli import arguments
-from kbench.parity.values import Agreement
 from kbench.planning.plan import Plan
 from kbench.planning.request import Request, cores
 from kbench.planning.tasks import CellTask
@@ -28,11 +27,10 @@ from kbench.screen import planned_data, planned_program
 from kbench.screen.colors import colored
 from kbench.store.files import read_bytes
 from kbench.summary import Summary
-from kbench.tables import markdown, text
-from kbench.tables import parity as parity_tables
+from kbench.tables import text
 from kbench.tables.answers import answer
 from kbench.tables.content import by_example
-from kbench.text import as_json, at_blanks, plain
+from kbench.text import at_blanks, plain
 from kbench.values import FAILED, INTERRUPTED, PRECISION, TIMEOUT, Measured, beside_others
 
 TABLE = "table"
@@ -65,7 +63,7 @@ def print_plan(plan: Plan, missing: Sequence[str], instead: str = "", file: Text
     if (most := max(request.numbers_on(axes.THREADS))) > max(cores()):
         lines.append(f"  threads    {most} are more than the cores here, {max(cores())}")
     lines += _of_workers(plan)
-    if any(backend.tuned for backend in plan.backends) and any(task.probes is None for task in plan.tasks):
+    if any(backend.tuned for backend in plan.backends) and any(task.part is None for task in plan.tasks):
         lines.append("  settings   tuned for speed; --settings default,tuned measures both")
     noted: dict[str, list[str]] = {}
     for backend, build in plan.environments():
@@ -153,20 +151,6 @@ def print_example(rows: Sequence[Summary], command: str = "", tables: bool = Fal
         return
     for found in filter(None, (answer(group, command) for group in by_example(rows))):
         print_note(found)
-
-
-def print_parity(rows: Sequence[Agreement], facts: str, form: str = TABLE) -> None:
-    """Print the tables of a parity run in one of the formats."""
-    print_text("\n" + parity_tables.text(rows, facts, width()) if form == TABLE else parity_as(rows, facts, form))
-
-
-def parity_as(rows: Sequence[Agreement], facts: str, form: str) -> str:
-    """The tables of a parity run as Markdown, CSV or JSON."""
-    if form == "markdown":
-        return markdown.together(parity_tables.tables(rows, facts))
-    if form == "csv":
-        return parity_tables.csv(rows).rstrip()
-    return as_json({"schema": 1, "rows": parity_tables.records(rows)})
 
 
 def print_text(text: str) -> None:

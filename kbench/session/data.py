@@ -91,7 +91,7 @@ def _source(plan: Plan, name: str) -> str:
 
 
 def _with_arrays(plan: Plan) -> list[CellTask]:
-    return [task for task in plan.to_measure() if task.script is None and task.probes is None]
+    return [task for task in plan.to_measure() if task.script is None and task.part is None]
 
 
 def _published(plan: Plan) -> dict[str, list[CellTask]]:

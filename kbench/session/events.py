@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,13 +81,6 @@ class CellsStarted:
     run: Path  # or the folder of a part of it, which explains it
     plan: Plan  # its tasks are the cells
     until: float | None  # when, on time.monotonic, no repeat is begun any more
-
-
-@dataclass(frozen=True)
-class Trying:
-    """Cases of public names are about to be tried: of each backend how many are done, and how many there are."""
-
-    done: Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -174,7 +167,6 @@ Event = (
     | RunResumed
     | NothingMeasured
     | CellsStarted
-    | Trying
     | Compiling
     | CellStarted
     | CellsAdded
@@ -189,7 +181,7 @@ Event = (
 OnEvent = Callable[[Event], None]
 
 
-def ignore(event: Event) -> None:
+def ignore(event: object) -> None:
     """Nobody listens."""
 
 

@@ -52,8 +52,8 @@ def at_end(plan: Plan, gpus: Sequence[Device], before: Mapping[str, Any]) -> dic
 
 
 def _limits(plan: Plan) -> dict[str, Any]:
-    # A script's operations are not counted, and parity and coverage have no times.
-    without = plan.request.script or all(task.parity is not None or task.probes is not None for task in plan.tasks)
+    # A script's operations are not counted, and these have no times.
+    without = plan.request.script or all(task.parity is not None or task.part is not None for task in plan.tasks)
     if without or all(device.kind != "cpu" for device in plan.devices):
         return {}
     largest = 1024 * max(value_or(caches_kib, dict[str, int]()).values(), default=0)

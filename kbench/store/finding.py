@@ -26,9 +26,7 @@ def latest(parent: Path, timed: bool = False, kinds: Collection[str] = ()) -> Pa
         if not _shipped(run):
             return run
     if timed and any(not _shipped(run) for run in by_time(parent)):
-        raise UserError(
-            f"Your only runs in {parent} are of `parity` or `coverage`, which time nothing; start one of `run`."
-        )
+        raise UserError(f"Your only runs in {parent} time nothing; start one of `run`.")
     raise UserError(f"There are no runs of your own in {parent} yet; start one with --backends.")
 
 

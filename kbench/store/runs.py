@@ -35,7 +35,7 @@ from kbench.values import Backend, Cell, Example, Outcome
 from kbench.whole_folders import scratch
 
 EXPLAIN = "explain"  # the folder of a run with those that explain it
-CLUSTER = "cluster.json"  # in place of run.json, in the folder of a run on a cluster; see kbench.cluster.folder
+CLUSTER = "cluster.json"  # in place of run.json, in the folder of a run on a cluster
 MACHINES = "machines"  # the folder of such a run with one run for each kind of machine
 LATEST, PUBLISHED = "latest", "published"  # mean something else than a run of that name
 LONGEST_NAME = 200  # file systems take 255 bytes

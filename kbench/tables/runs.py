@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from kbench.summary import Summary
 from kbench.text import MISSING, short_names
@@ -24,11 +24,6 @@ def verdicts(rows: Sequence[Summary]) -> str:
     rest += Counter(row.status for row in rows if row.status != OK)
     parts += [f"{number} {word.removesuffix(' shown')}" for word, number in rest.most_common()]
     return "; ".join(parts) or (MISSING if not rows else f"{sum(row.status == OK for row in rows)} ok")
-
-
-def of_parity(counted: Mapping[str, int]) -> str:
-    """The verdicts of `parity`, with how many rows have each."""
-    return "; ".join(f"{number} {word}" for word, number in counted.items()) or MISSING
 
 
 def first_names(names: Sequence[str]) -> str:

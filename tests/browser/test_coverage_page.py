@@ -10,9 +10,9 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 from report_pages import Opener
 
-from kbench.coverage.values import STATES, CaseResult, NameResult, ProbeCase
-from kbench.report import coverage_page
-from kbench.report.coverage_page import About
+from kbench.features.coverage import page as coverage_page
+from kbench.features.coverage.page import About
+from kbench.features.coverage.values import STATES, CaseResult, NameResult, ProbeCase
 
 MARKUP = "<script>alert(1)</script>"
 PHONE = {"viewport": {"width": 390, "height": 844}}

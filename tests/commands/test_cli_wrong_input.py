@@ -30,7 +30,7 @@ def check(bench: Bench, arguments: tuple[str, ...], *words: str) -> None:
 NAMES = [
     ((), "Name the backends", "--help"),
     (("run",), "required: --backends"),
-    (("qqq",), "no command 'qqq': choose from run, script, new, bisect, resume, list, setup, report"),
+    (("qqq",), "no command 'qqq': choose from run, script, new, resume, list, setup, report"),
     (("help", "rnu"), "no command 'rnu': did you mean run?"),
     (("",), "no command ''"),
     (("run", "fake"), "Unrecognized arguments: fake", "`--backends fake`"),
@@ -53,7 +53,10 @@ NAMES = [
     (("--backends", "fake", "--examples", f"{'long' * 75}.py"), "no example file longlong"),
     (("setup", "--backends", "fakke"), "did you mean fake"),
     (("list", "backend"), "`list` does not know 'backend': did you mean backends?"),
-    (("list", "foo"), "`list` does not know 'foo': choose from all, backends, examples, suites, published, runs."),
+    (
+        ("list", "foo"),
+        "`list` does not know 'foo': choose from all, backends, examples, suites, published, runs, ",
+    ),
     (("clean", "everything"), "`clean` does not know 'everything': choose from environments, data, compiled, all."),
     ((*RUN, "--name", "latest"), "A run cannot be called 'latest'"),
 ]

@@ -62,7 +62,7 @@ def test_a_script_gets_its_arguments(bench: Bench) -> None:
         ({"no_plots": "yes"}, "--no-plots: 'yes' is neither True nor False"),
         ({"quiet": True, "verbose": True}, "quiet and verbose: give one or the other"),
         ({"dry_run": True}, "dry_run measures nothing"),
-        ({"on": "tcp://127.0.0.1:9"}, "gives a run for each kind of machine: use the command line"),
+        ({"on": "tcp://127.0.0.1:9"}, "is an option of the command line alone"),
     ],
 )
 def test_a_wrong_word_is_one_sentence(bench: Bench, options: dict[str, str], words: str) -> None:

@@ -10,11 +10,11 @@ import pytest
 from fake_runs import cell, measured
 
 from kbench.backend_keys import Explanation
+from kbench.features.parity.tables import tables
 from kbench.parity import agreement
 from kbench.parity.agreement import Subject, compare, verdict_on
 from kbench.parity.deviations import output_deviation, scale_of, step_deviation
 from kbench.parity.values import Agreement, Computed, Deviation, LayerOutput, LayerWeights, ParityStep
-from kbench.tables.parity import tables
 from kbench.values import FAILED
 
 EXACT = np.array([0.1, 0.2, 0.3, 0.4])

@@ -9,9 +9,9 @@ from fake_runs import cell, measured
 
 from kbench.analysis.lines.call_sites import of_parity
 from kbench.backend_keys import Explanation
+from kbench.features.parity.tables import tables
 from kbench.parity.agreement import Subject, compare
 from kbench.parity.values import Computed, LayerOutput
-from kbench.tables.parity import tables
 from kbench.values import FAILED, Measured
 
 EXACT = np.array([0.1, 0.2, 0.3, 0.4])

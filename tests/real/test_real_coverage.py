@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 from real_runs import KNOWN, Finished, Kbench
 
-from kbench.coverage import results
-from kbench.coverage.program import of_case
-from kbench.coverage.values import GOOD, GRADIENTS, OUTPUTS
 from kbench.environments import ensure
+from kbench.features.coverage import results
+from kbench.features.coverage.program import of_case
+from kbench.features.coverage.values import GOOD, GRADIENTS, OUTPUTS
 from kbench.reported import Output
 
 pytestmark = pytest.mark.slow("three backends start twice: to list their names, and to try them")

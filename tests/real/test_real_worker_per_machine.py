@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
-from cluster.dask_cluster import DaskCluster, until
+from dask_cluster import DaskCluster, until
 from real_runs import Kbench
 from test_real_workers import EXAMPLE, MODULUS, TORCH
 
@@ -91,7 +91,7 @@ def running(cluster: DaskCluster) -> list[str]:
     return [" ".join(words) for words in lines if any(word.startswith(place) and "kbench-" in word for word in words)]
 
 
-@pytest.mark.thorough  # in tests/cluster with a program in place of a framework
+@pytest.mark.thorough  # in tests/features/cluster with a program in place of a framework
 @pytest.mark.parametrize("backend", ["keras3/torch", "keras2/tensorflow2"])
 def test_if_the_second_machine_goes_nothing_hangs_and_a_sentence_says_so(
     cluster: DaskCluster, tmp_path: Path, backend: str

@@ -1,5 +1,6 @@
 """Runs one cell, from its spec file to its last event. An error becomes an event, too."""
 
+import importlib
 import json
 import os
 import sys
@@ -27,10 +28,9 @@ def main(path: str) -> int:
     if spec["script"]:
         return script.ScriptRun(spec, events).run()
     try:
-        if spec.get("probes"):
-            from kbench_guest.drivers import probes
-
-            probes.run(spec, events)
+        if spec.get("part"):
+            sys.path.append(os.path.expanduser(spec["part"]["folder"]))
+            importlib.import_module(spec["part"]["driver"]).run(spec, events)
         elif spec["load"]:
             from kbench_guest.drivers import own_data
 

@@ -1,0 +1,106 @@
+"""The commands of the core, in the order of `--help`; features have theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from kbench.cli.groups import DATA, DETAIL, HOW_OFTEN, MORE, OF_CELLS, OVERRIDES, SELECTION, SHOWN, VARIANTS, WHAT
+from kbench.hooks import Command
+
+_HELP = Path(__file__).parent / "help"
+
+
+def text(name: str) -> str:
+    """A text of the help that names backends: in a file, because code must not."""
+    return (_HELP / f"{name}.txt").read_text("utf-8")
+
+
+def _named(name: str) -> tuple[str, Path]:
+    return f"kbench.commands.{name}", _HELP / f"{name}.txt"
+
+
+COMMANDS: Mapping[str, Command] = {
+    "run": Command(
+        "Measure examples on backends: seconds per epoch, loss and accuracy, as tables and plots.",
+        "measure examples on backends (the default: `%(prog)s --backends a,b` is `%(prog)s run --backends a,b`)",
+        *_named("run"),
+        options=(
+            *SELECTION, "--suite", VARIANTS, "--profile", OVERRIDES, HOW_OFTEN, MORE, *OF_CELLS, DATA,
+            "--baseline", "--name", "--dry-run", DETAIL, "--explain", "--trace", "--no-plots", *SHOWN, "--results",
+        ),
+        usual=(
+            "--backends", "--examples", "--suite", "--profile", "--epochs", "--batch-size", "--repeats", "--budget",
+            "--device", "--baseline", "--name", "--dry-run", "--verbose", "--explain",
+        ),
+    ),
+    "script": Command(
+        "Run your own Keras program, unchanged, on each backend: time and scores of every call of fit, evaluate and "
+        "predict.",
+        "run your own Keras program, unchanged, on each backend",
+        *_named("script"),
+        options=(
+            "file", "-m", "--backends", WHAT, "--python", "--channel", "--with", "--shims", "--max-epochs",
+            "--max-steps", MORE, "--compare-lines", "--seed", "--seeds", "--init", "--workdir",
+            "--keep-files", HOW_OFTEN, "--timeout", "--memory-limit", "--data-dir", "--baseline",
+            "--name", "--dry-run",
+            DETAIL, "--explain", "--trace", "--show-output", "--no-plots", *SHOWN, "--results",
+        ),
+        usual=(
+            "file", "-m", "--backends", "--with", "--max-epochs", "--max-steps", "--variant", "--compare-lines",
+            "--seeds", "--init", "--workdir", "--repeats", "--budget", "--device", "--verbose", "--explain",
+            "--show-output",
+        ),
+        takes_program=True,
+    ),
+    "new": Command(
+        "Write a commented example file to start from. It runs at once.",
+        "write an example file to start from",
+        *_named("new"),
+        options=("new_file", "--like"),
+    ),
+    "resume": Command(
+        "Continue a run: measure the cells that are missing, or whose files have changed. With --budget, also "
+        "measure open rows again.",
+        "continue an interrupted run, or repeat what failed",
+        *_named("resume"),
+        options=("run", "--retry", "--budget", "--with", DETAIL, "--no-plots", *SHOWN, "--results"),
+        takes_program=True,
+    ),
+    "list": Command(
+        "List backends and examples: what each is and can do, whether it is installed; or suites; or your runs; or "
+        "published figures; or kbench's features.",
+        "backends and examples; `list suites`: published comparisons; `list runs`: your runs",
+        *_named("list"),
+        options=("what", "workload", "--variables", "--format", "--python", "--results"),
+    ),
+    "setup": Command(
+        "Create the backends' environments where they are missing. Measures nothing.",
+        "create the backends' environments, measure nothing",
+        *_named("setup"),
+        options=("--backends", WHAT, "--python", "--channel"),
+    ),
+    "report": Command(
+        "Write a run's tables, plots and pages again from its measurements, and print the tables; or put several "
+        "runs on one page.",
+        "write a run's tables and plots again",
+        *_named("report"),
+        options=(
+            "runs", "--output", "--plot-style", "--plot-size", "--no-plots", "--verbose", "--baseline", *SHOWN,
+            "--results",
+        ),
+    ),
+    "doctor": Command(
+        "Check this machine: Pythons, compilers, GPU, disk, environments, data. Changes nothing.",
+        "check this machine: each line is ok or says what to type",
+        *_named("doctor"),
+        options=("--data-dir", WHAT, "--python"),
+    ),
+    "clean": Command(
+        "Show what is in kbench's cache folder, or remove one kind of it. The next run creates what it needs again. "
+        "Results are never touched, and nothing is removed while a run goes on.",
+        "show what is in the cache folder, and remove it",
+        *_named("clean"),
+        options=("what",),
+    ),
+}  # fmt: skip

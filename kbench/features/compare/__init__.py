@@ -1,0 +1,1 @@
+"""`compare`: runs side by side, or backends of one run."""

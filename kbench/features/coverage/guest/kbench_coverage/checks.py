@@ -1,0 +1,250 @@
+"""What else a public name of Keras has to do where its outputs are to be had: train, give the same in a graph as
+eagerly, and when it was saved and loaded.
+"""
+
+import contextlib
+import glob
+import os
+import shutil
+import tempfile
+import urllib.parse
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List
+
+import numpy as np
+
+from kbench_coverage.training import Arrays, Subject, Training, along, distance
+from kbench_guest import arrays
+from kbench_guest.protocol import in_a_line
+
+if TYPE_CHECKING:
+    from kbench_guest.frameworks.keras_models import KerasModels
+
+MOST = 300  # characters of an error
+STEPS = 3  # of an optimizer
+ROWS = 4  # of an embedding, of which a batch of whole numbers repeats some
+LIKE = 1e-4  # a file that gives outputs so near is worth giving to others
+AGAIN = 30  # times that what differs from itself is computed again
+NO_SHAPE = "automatically infer the shape of the Lambda"  # says Keras of a function, which is no fault of that
+
+Check = Dict[str, Any]  # see Check in kbench/reported.py
+
+
+class Steps(Subject):
+    """The weights of a small model after some steps of a new optimizer."""
+
+    def __init__(
+        self, framework: "KerasModels", make: Callable[[], Any], give_weights: Callable[[Any], None]
+    ) -> None:
+        self._framework, self._make, self._give_weights = framework, make, give_weights
+
+    def __call__(self, values: Arrays, eagerly: bool = True) -> Arrays:
+        return self._framework.values_of(self.trained(values, eagerly))
+
+    def trained(self, values: Arrays, eagerly: bool = True) -> Any:
+        import keras
+
+        shape = values[0].shape[1:]
+        layers = [keras.layers.Dense(2, input_shape=shape)]
+        if values[0].dtype.kind == "i":
+            layers = [
+                keras.layers.Embedding(ROWS, 2, input_shape=shape),
+                keras.layers.Flatten(),
+                keras.layers.Dense(2),
+            ]
+        model = keras.models.Sequential(layers)
+        self._give_weights(model)
+        how = {"run_eagerly": True} if eagerly and self._framework.supports_run_eagerly else {}
+        loss = getattr(
+            keras.losses, "MeanSquaredError", lambda: "mse"
+        )()  # by its name Keras 3 cannot load it from .h5
+        model.compile(loss=loss, optimizer=self._make(), **how)
+        for _ in range(STEPS):
+            model.train_on_batch(values[0], values[1])
+        return model
+
+    def stepped(self, model: Any, values: Arrays) -> Arrays:
+        """The weights of a model after a further step."""
+        if self._framework.supports_run_eagerly:
+            model.run_eagerly = True
+        model.train_on_batch(values[0], values[1])
+        return self._framework.values_of(model)
+
+
+class Checks:
+    """The checks of a case, by their names. asked: {"trains", "checks", "saved": a folder}; begin(check) is called
+    before each of them.
+    """
+
+    def __init__(
+        self,
+        framework: "KerasModels",
+        subject: Subject,
+        given: Arrays,
+        outputs: Arrays,
+        asked: Dict[str, Any],
+        begin: Callable[[str], None],
+    ) -> None:
+        self._framework, self._subject, self._given, self._outputs = framework, subject, given, outputs
+        self._asked, self._begin = asked, begin
+        self._found: Dict[str, Check] = {}
+
+    def fields(self, case: int, is_random: bool, is_reference: bool) -> Dict[str, Any]:
+        """Fields of the case's event, but its gradients as arrays."""
+        learns = self._subject.in_graph and all(one.dtype.kind == "f" for one in self._outputs) and bool(self._given)
+        found = {}
+        if self._asked["checks"] and not is_reference:
+            self._unlike_itself(case, is_random)
+        if self._asked["checks"] and is_reference and learns and all(one.dtype == "float64" for one in self._outputs):
+            with contextlib.suppress(Exception):
+                found["slopes"] = Training(self._framework, self._subject, self._given, self._outputs).slopes()
+        elif self._asked["trains"] and learns and (self._asked["checks"] or self._subject.is_layer):
+            found = self._trained()  # at last: it changes the layer's weights
+        return dict(found, checks=self._found)
+
+    def _unlike_itself(self, case: int, is_random: bool) -> None:
+        subject = self._subject
+        if subject.in_graph and self._framework.eager and self._given:
+            self._try("graph", self._in_a_graph)
+        if subject.kept is not None:
+            kept = subject.kept
+            self._try("config", lambda: unlike(kept()(self._given), self._outputs, is_random))
+        if isinstance(subject, Steps):
+            self._of_steps(subject)
+        if subject.is_layer and self._given:
+            self._in_files(case)
+        unlike_itself = [one for one in self._found.values() if one.get("off", 0.0) > LIKE or "how" in one]
+        if unlike_itself and not is_random and self._draws():
+            self._found.clear()
+
+    def _draws(self) -> bool:
+        """Whether it draws numbers after all, such as one that is nearly always the same."""
+        found = (unlike(self._subject(self._given), self._outputs) for _ in range(AGAIN))
+        return any("how" in one or one["off"] > LIKE for one in found)
+
+    def _try(self, name: str, check: Callable[[], Check]) -> None:
+        self._begin(name)
+        try:
+            self._found[name] = check()
+        except (Exception, SystemExit) as error:
+            if NO_SHAPE not in str(error):
+                self._found[name] = {"error": in_a_line(error)[:MOST]}
+
+    def _trained(self) -> Dict[str, Any]:
+        self._begin("gradients")
+        try:
+            training = Training(self._framework, self._subject, self._given, self._outputs)
+            gradients = training.gradients()
+        except (Exception, SystemExit) as error:
+            return {} if NO_SHAPE in str(error) else {"untrained": in_a_line(error)[:MOST]}
+        compiles = self._framework.supports_run_eagerly and self._subject.is_layer
+        if self._asked["checks"] and gradients and compiles:
+            self._try("fit", lambda: self._fitted(training, gradients))
+        return {"gradients": gradients, "slopes": along(gradients)}
+
+    def _fitted(self, training: Training, gradients: Arrays) -> Check:
+        found = furthest(training.in_fit(), gradients)
+        if found.get("off", np.inf) <= LIKE or all(training.gradients() for _ in range(AGAIN)):
+            return found
+        return {"off": 0.0}  # it draws numbers after all
+
+    def _in_a_graph(self) -> Check:
+        """In a prediction, which a backend compiles if it can."""
+        fed = self._subject.fed(self._given)
+        model = self._subject.model(fed)
+        found = model.predict(fed[0] if len(fed) == 1 else fed, batch_size=len(fed[0]), verbose=0)
+        # Called alone, a layer that augments images does so.
+        outputs = self._eagerly(model, training=False) if self._subject.is_layer else self._outputs
+        return unlike(self._subject.unfed(arrays.leaves(found)), outputs)
+
+    def _eagerly(self, model: Any, **how: bool) -> Arrays:
+        tensors = [self._framework.constant(one) for one in self._given]
+        found = model(tensors[0] if len(tensors) == 1 else tensors, **how)
+        return [self._framework.evaluated(one) for one in arrays.leaves(found)]
+
+    def _of_steps(self, steps: Steps) -> None:
+        if self._framework.supports_run_eagerly:
+            self._try("graph", lambda: unlike(steps(self._given, eagerly=False), self._outputs))
+        trained: List[Any] = []
+        after = {}
+
+        def load_and_step(form: str) -> Check:
+            trained[:] = trained or [steps.trained(self._given)]
+            with in_a_file(trained[0], form) as path:
+                loaded = load(path)
+            after[form[1:]] = steps.stepped(loaded, self._given)
+            return {}
+
+        for form in self._framework.file_formats:
+            self._try(form[1:], lambda form=form: load_and_step(form))  # type: ignore[misc]
+        if after:
+            itself = steps.stepped(trained[0], self._given)
+            self._found.update((name, unlike(weights, itself)) for name, weights in after.items())
+
+    def _in_files(self, case: int) -> None:
+        """A layer in a model that was saved and loaded: here, and from a file of a backend that managed it before."""
+        folder, own = self._asked["saved"], self._framework.file_formats[0]
+        os.makedirs(folder, exist_ok=True)
+        others = glob.glob(os.path.join(glob.escape(folder), f"{case} *{own}"))
+
+        def here(form: str) -> Check:
+            with in_a_file(self._subject.model(self._given), form) as path:
+                found = self._loaded(path)
+                if form == own and not others and found.get("off", LIKE) < LIKE:
+                    backend = urllib.parse.quote(self._asked["backend"], safe="")[:200]
+                    whole = os.path.join(folder, f"{case} {backend}{form}")
+                    shutil.move(path, f"{whole}.new")  # maybe from another disk, which takes time
+                    os.replace(f"{whole}.new", whole)
+            return found
+
+        for form in self._framework.file_formats:
+            self._try(form[1:], lambda form=form: here(form))  # type: ignore[misc]
+        for other in others[:1]:
+            backend = urllib.parse.unquote(os.path.basename(other).partition(" ")[2][: -len(own)])
+            self._try("elsewhere", lambda other=other: self._loaded(other))  # type: ignore[misc]
+            self._found["elsewhere"]["saved_on"] = backend
+
+    def _loaded(self, path: str) -> Check:
+        """The outputs of the model in a file."""
+        loaded, given = load(path), self._given
+        if self._framework.eager:
+            outputs = self._eagerly(loaded)
+        else:
+            outputs = arrays.leaves(loaded.predict(given[0] if len(given) == 1 else given, len(given[0])))
+        return unlike(outputs, self._outputs)
+
+
+@contextlib.contextmanager
+def in_a_file(model: Any, form: str) -> Iterator[str]:
+    """The path of a file that the model is saved in meanwhile."""
+    folder = tempfile.mkdtemp()
+    try:
+        path = os.path.join(folder, "model" + form)
+        model.save(path)
+        yield path
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def load(path: str) -> Any:
+    import keras
+
+    return keras.models.load_model(path)
+
+
+def unlike(found: Arrays, outputs: Arrays, is_random: bool = False) -> Check:
+    """How far they are from the outputs: of random ones mean and deviation, in deviations."""
+    shapes: List[Any] = [[np.shape(one) for one in of] for of in (found, outputs)]
+    if shapes[0] != shapes[1]:
+        return {"how": f"shapes {shapes[0]} instead of {shapes[1]}"}
+    if any(not np.array_equal(np.isnan(one), np.isnan(other)) for one, other in zip(found, outputs)):
+        return {"how": "not a number in other places"}
+    sizes = [distance(*pair) for pair in zip(found, outputs)]
+    if is_random:
+        sizes = [float(np.abs(one - other).max() / (other[1] or 1.0)) for one, other in zip(found, outputs)]
+    return {"off": max(sizes + [0.0])}
+
+
+def furthest(changes: Arrays, gradients: Arrays) -> Check:
+    """How far two steps are apart, in the largest number."""
+    sizes = [float(np.abs(one - other).max()) for one, other in zip(changes, gradients) if one.size]
+    return {"off": max(sizes)} if np.isfinite(sizes).all() else {"how": "not a number"}

@@ -1,0 +1,256 @@
+"""Runs many cases of Keras's public names, each on a few small arrays, and tells what came of each.
+
+The last case that was begun is the one that ended the process: by its time limit, its memory or a fault of its own.
+"""
+
+import base64
+import functools
+import importlib
+import json
+import os
+import signal
+import time
+import traceback
+from typing import TYPE_CHECKING, Any, Callable, Dict, Sequence
+
+import numpy as np
+
+from kbench_coverage.checks import Checks, Steps
+from kbench_coverage.inputs import applied, called, computed_from, drawn, in_floatx, perturbed, settings_of
+from kbench_coverage.training import RANDOM, Arrays, Subject, distance
+from kbench_guest import arrays
+from kbench_guest.proof.as_asked import check_loaded
+from kbench_guest.protocol import in_a_line
+
+if TYPE_CHECKING:
+    from kbench_guest.frameworks.keras_models import KerasModels
+    from kbench_guest.protocol import Events
+
+MOST = 300  # characters of an error
+KEPT = 256  # numbers of an output that are kept, from the first on
+MASKED = 0.0
+SEEDS_APART = 1000  # as in the host's programs
+
+
+def run(spec: Dict[str, Any], events: "Events") -> None:
+    """List the public names, or run the cases of the spec."""
+    with events.phase("import"):
+        from kbench_coverage import public_names
+        from kbench_guest import frameworks
+
+        framework = frameworks.load()
+    framework.prepare()
+    framework.compile_quickly()
+    check_loaded(spec, framework.versions(), events)
+    if spec["policy"]:
+        framework.set_policy(spec["policy"])
+    if spec["ordered_updates"]:  # else a gradient may be that of a weight that has just changed
+        framework.order_all_updates()
+    generation = framework.versions()[0].partition(".")[0]
+    saved = os.path.join(os.path.expanduser(spec["part"]["saved"]), "keras" + generation)
+    asked = dict(spec["part"], backend=spec["backend"], saved=saved)
+    if not asked["cases"]:
+        public_names.tell(events)
+        return
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # which ends the process even where C code does not return
+    for case in asked["cases"]:
+        events.write("begun", case=case["id"])
+        started = time.perf_counter()
+        signal.setitimer(signal.ITIMER_REAL, asked["seconds"])
+        begin = functools.partial(_begin, events, case["id"])
+        found = outcome(framework, case, asked, spec["floatx"], begin)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        events.write("case", case=case["id"], seconds=time.perf_counter() - started, **found)
+
+
+def _begin(events: "Events", case: int, check: str) -> None:
+    events.write("begun", case=case, check=check)
+
+
+def outcome(
+    framework: "KerasModels",
+    case: Dict[str, Any],
+    asked: Dict[str, Any],
+    floatx: str,
+    begin: Callable[[str], None],
+) -> Dict[str, Any]:
+    """The fields of its event, from the first of the case's inputs that it takes."""
+    floatx = case["dtype"] if case["dtype"] and floatx == "float32" else floatx
+    refused: Dict[str, str] = {}
+    for name in case["inputs"]:
+        given = drawn(asked["inputs"][name], case["dtype"])
+        exact = [in_floatx(one, floatx) for one in given]
+        framework.forget_all()
+        framework.seed(case["seed"])
+        try:
+            subject = subject_of(framework, case, [one.copy() for one in exact], floatx)
+            outputs = subject([one.copy() for one in exact])
+            again = subject([one.copy() for one in exact]) if case["draws"] else outputs
+            if not case["random"] and max([distance(*pair) for pair in zip(again, outputs)] + [0.0]) > RANDOM:
+                outputs = []  # it draws numbers, of which little can be said
+            found = {"inputs": name, "outputs": [encoded(one) for one in outputs], "refused": refused}
+        except Exception as error:
+            refused[name] = in_a_line(error)[:MOST]
+            continue
+        except SystemExit as error:
+            refused[name] = f"SystemExit: {error}"[:MOST]
+            continue
+        try:
+            moved = subject([in_floatx(perturbed(one), floatx) for one in given])
+            found["moved"] = max([distance(*pair) for pair in zip(moved, outputs)] + [0.0])
+        except Exception:
+            traceback.print_exc()
+        if outputs and not case["outputs_only"]:
+            checks = Checks(framework, subject, exact, outputs, asked, begin)
+            found.update(checks.fields(case["id"], case["random"], floatx == "float64"))
+            if "gradients" in found:
+                found["gradients"] = [encoded(one) for one in found["gradients"]]
+        return found
+    return {"refused": refused}
+
+
+def subject_of(framework: "KerasModels", case: Dict[str, Any], given: Arrays, floatx: str) -> Subject:
+    """What computes the outputs of a case for arrays like the given ones."""
+    module, _, name = case["name"].partition(".")
+    value, code = attribute(module, name), case["code"]
+    settings = settings_of(case, floatx)
+    if module == "layers":
+        return Forward(framework, computed_from(code, ()) if code else value(**settings), case, given)
+    if module == "optimizers":
+        give = functools.partial(give_weights, framework, case=case)
+        return Steps(framework, lambda: value(**settings_of(case, floatx)), give)
+    is_class = isinstance(value, type) and not code
+
+    def call(held: Any, tensors: Sequence[Any]) -> Any:
+        if code:
+            return computed_from(code, tensors)
+        if not is_class:
+            return applied(case, held, settings, tensors)
+        if module == "metrics" and framework.eager:
+            return updated(held, tensors)
+        return held((200, 150)) if module == "initializers" else held(*tensors)
+
+    def hold() -> Any:
+        return value(**settings) if is_class else value
+
+    function = Function(framework, case, hold, call)
+    of_module = importlib.import_module(f"keras.{module}")
+    if hasattr(of_module, "deserialize") and not code:
+        function.kept = lambda: Function(framework, case, lambda: again(of_module, hold()), call)
+    return function
+
+
+def updated(metric: Any, tensors: Sequence[Any]) -> Any:
+    """A metric's result after two updates."""
+    for _ in range(2):
+        metric.update_state(*tensors)
+    return metric.result()
+
+
+def again(module: Any, value: Any) -> Any:
+    """A function or an object out of its configuration, as in a file of JSON."""
+    return module.deserialize(json.loads(json.dumps(module.serialize(value))))
+
+
+def attribute(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(f"keras.{module}"), name)
+
+
+class Forward(Subject):
+    """A layer with weights that are the same everywhere: called with arrays, it gives its outputs."""
+
+    in_graph = True
+    is_layer = True
+
+    def __init__(self, framework: "KerasModels", layer: Any, case: Dict[str, Any], given: Arrays) -> None:
+        self._framework, self._layer, self._case = framework, layer, case
+        self._model = None if framework.eager else self.model(given)
+        if framework.eager:
+            self(given)
+        give_weights(framework, layer, case)
+
+    def of(self, tensors: Sequence[Any]) -> Any:
+        """The layer's outputs for these tensors, or arrays where it computes eagerly."""
+        import keras
+
+        if self._case["masked"]:
+            tensors = [keras.layers.Masking(MASKED)(one) for one in tensors]
+        return called(self._case, self._layer, tensors)
+
+    def __call__(self, values: Arrays) -> Arrays:
+        if self._model is None:
+            return [self._framework.evaluated(one) for one in arrays.leaves(self.of(values))]
+        return arrays.leaves(self._model.predict(values[0] if len(values) == 1 else values, len(values[0])))
+
+
+class Function(Subject):
+    """A function, or an object that is called like one: hold() makes it, call(it, tensors) calls it. In a model its
+    arrays are one sample.
+    """
+
+    def __init__(
+        self,
+        framework: "KerasModels",
+        case: Dict[str, Any],
+        hold: Callable[[], Any],
+        call: Callable[[Any, Sequence[Any]], Any],
+    ) -> None:
+        self._framework, self._hold, self._call, self._random = framework, hold, call, case["random"]
+        alone = case["name"].startswith(("metrics.", "initializers."))  # it has a state, or takes no arrays
+        self.in_graph = framework.eager and not case["random"] and not alone
+
+    def __call__(self, values: Arrays) -> Arrays:
+        outputs = arrays.leaves(self._call(self._hold(), [self._framework.constant(one) for one in values]))
+        found = [self._framework.evaluated(one) for one in outputs]
+        return [statistics(one) for one in found] if self._random else found
+
+    def of(self, tensors: Sequence[Any]) -> Any:
+        import keras
+
+        def of_a_sample(given: Any) -> Any:
+            found = self._call(self._hold(), [one[0] for one in arrays.leaves(given)])
+            return arrays.mapped(lambda one: one[None], found)
+
+        return keras.layers.Lambda(of_a_sample)(tensors[0] if len(tensors) == 1 else list(tensors))
+
+    def fed(self, values: Arrays) -> Arrays:
+        return [np.asarray(one)[None] for one in values]
+
+    def unfed(self, values: Arrays) -> Arrays:
+        return [one[0] for one in values]
+
+
+def give_weights(framework: "KerasModels", layer: Any, case: Dict[str, Any]) -> None:
+    """Weights drawn between two numbers, in the layout that all backends share; whole numbers are left."""
+    from kbench_guest.frameworks.layers import find
+
+    weights, values = [], []
+    for number, weight in enumerate(layer.weights):
+        if "float" not in framework.dtype_of(weight):
+            continue
+        name, _, owner = find(layer, weight)
+        shape = framework.shared_shape(owner, name, framework.shape_of(weight))
+        random = np.random.RandomState(case["seed"] * SEEDS_APART + number)
+        value = random.uniform(case["weights"][0], case["weights"][1], shape).astype(case["dtype"] or "float32")
+        weights.append(weight)
+        values.append(framework.from_shared(owner, name, value))
+    framework.set_values(weights, values)
+
+
+def statistics(value: np.ndarray) -> np.ndarray:
+    """Mean and standard deviation, where the numbers themselves are random."""
+    value = np.asarray(value, "float64")
+    return np.array([value.mean(), value.std()])
+
+
+def encoded(value: Any) -> Dict[str, Any]:
+    """An output: its shape, the kind of its numbers, and the first of them."""
+    value = np.asarray(value)
+    if value.dtype.kind in "OUS":
+        raise TypeError(f"it gives {value.dtype}, which is no number")
+    kind = "i" if value.dtype.kind == "u" else "f" if value.dtype.kind == "V" else value.dtype.kind
+    numbers = np.ascontiguousarray(value).reshape(-1)[:KEPT]
+    if kind == "c":
+        numbers = np.stack([numbers.real, numbers.imag], -1).reshape(-1)
+    text = base64.b64encode(numbers.astype("<f4").tobytes()).decode("ascii")
+    return {"shape": list(value.shape), "kind": kind, "numbers": text}

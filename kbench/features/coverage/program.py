@@ -1,0 +1,196 @@
+"""The smallest program that shows what came of a case: ready to paste, without kbench."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kbench.features.coverage import inputs
+from kbench.features.coverage.values import CONFIG, ELSEWHERE, FIT, FORMATS, GRADIENTS, GRAPH, CaseResult, ProbeCase
+
+KERAS2 = "keras2/"  # the generation whose tensors have to be evaluated
+_NO_FLOATS = ("integers", "classes", "booleans", "words")
+_KINDS = {inputs.TIED: "ties", "small": "a small sample"}  # of whatever shape is taken
+_BEFORE = (  # weights that leave each input as it is, and get its gradient
+    "eye = lambda x: keras.layers.Dense(x.shape[-1], use_bias=False, kernel_initializer='identity')",
+    "before = [eye(x)(one) if x.dtype == 'float32' else one for one, x in zip(inputs, [{0}])]",
+)
+_STEP = (
+    'model.compile(loss="mse", optimizer=keras.optimizers.SGD(1.0))',
+    "model.train_on_batch({0}, 0.3 * np.ones_like(model.predict({0})))",
+    "print(model.get_weights())",
+)
+_PREDICTION = ("print(model.predict({0}))",)
+_STEPS = (  # one in a graph, and one run eagerly
+    "start = model.get_weights()",
+    "for eagerly in (False, True):",
+    "    model.set_weights(start)",
+    '    model.compile(loss="mse", optimizer=keras.optimizers.SGD(1.0), run_eagerly=eagerly)',
+    "    model.train_on_batch({0}, 0.3 * np.ones_like(model.predict({0})))",
+    "    print(model.get_weights())",
+)
+_FILE = (
+    "print(model.predict({0}))",
+    'model.save("model.{1}")',
+    'print(keras.models.load_model("model.{1}").predict({0}))',
+)
+_OF_CHECK = {GRADIENTS: _STEP, FIT: _STEPS, GRAPH: ("print(model({0}), model.predict({0}))",), ELSEWHERE: _FILE} | (
+    dict.fromkeys(FORMATS, _FILE)
+)
+_OF_OPTIMIZERS = (  # in a file
+    'model.save("model.{0}"); model.train_on_batch(x0, x1); print(model.get_weights())',
+    'model = keras.models.load_model("model.{0}"); model.train_on_batch(x0, x1); print(model.get_weights())',
+)
+
+
+def of_case(result: CaseResult, keras_backend: str) -> str:
+    """A program of Keras that makes the inputs and the weights as the case has them, and prints the outputs."""
+    case = result.case
+    chosen = result.inputs or (case.inputs[0] if case.inputs else "nothing")
+    lines = [f'import os; os.environ["KERAS_BACKEND"] = "{keras_backend}"', "import keras, numpy as np"]
+    for drawn in inputs.statements(chosen, case.seed):
+        lines += drawn
+    kinds = [kind for kind, _ in inputs.INPUTS.get(chosen, ())]
+    names = [f"x{number}" for number in range(len(kinds))]
+    if case.dtype:
+        lines += [
+            f"{name} = {name}.astype('{case.dtype}')"
+            for name, kind in zip(names, kinds, strict=True)
+            if kind not in _NO_FLOATS
+        ]
+    module = case.name.partition(".")[0]
+    if module == "layers":
+        lines += _of_layer(case, names, result.backend.startswith(KERAS2), result.check)
+    elif module == "optimizers":
+        lines += _of_optimizer(case, result.check)
+    elif result.check == CONFIG or (result.check in (GRAPH, GRADIENTS) and names):
+        lines += _of_check(case, module, names, result.check)
+    elif result.backend.startswith(KERAS2):
+        lines += [f"{name} = keras.backend.variable({name}, dtype={name}.dtype.name)" for name in names]
+        lines += [f"print(keras.backend.eval({_value_of(case, module, names)}))"]
+    elif module == "metrics" and not case.arrays:
+        given = ", ".join(names)
+        lines += [f"metric = {_made(case)}", f"for _ in range(2): metric.update_state({given})"]
+        lines += ["print(metric.result())"]
+    else:
+        lines += [f"print({_value_of(case, module, names)})"]
+    return "\n".join(lines) + "\n"
+
+
+def _value_of(case: ProbeCase, module: str, names: Sequence[str]) -> str:
+    """The expression of what a case computes that is neither a layer nor an optimizer."""
+    if case.code:
+        return case.code
+    if case.arrays:
+        given = [f"{key}={one}" for key, one in zip(case.arrays, names, strict=False)]
+        given = given if case.apart else [f"{case.arrays[0]}=[{', '.join(names)}]"]
+        return f"keras.{case.name}({', '.join([*given, _settings(case.settings)]).removesuffix(', ')})"
+    if case.name.partition(".")[2][:1].islower():
+        return _made(case)
+    return f"{_made(case)}({'(200, 150)' if module == 'initializers' else ', '.join(names)})"
+
+
+def _of_layer(case: ProbeCase, names: Sequence[str], in_graph: bool, check: str) -> list[str]:
+    made, weights = f"layer = {_made(case)}", _weights("layer", case)
+    if not in_graph and check not in _OF_CHECK:
+        masks = [f"{one} = keras.layers.Masking()({one})" for one in names if case.masked]
+        called = f"layer({_given(case, names)})"
+        return [made, *masks, called, weights, f"print({called})"]
+    given = [f"{'before' if check in (GRADIENTS, FIT) else 'inputs'}[{number}]" for number in range(len(names))]
+    given = [f"keras.layers.Masking()({one})" for one in given] if case.masked else given
+    batch = names[0] if len(names) == 1 else f"[{', '.join(names)}]"
+    return [
+        made,
+        f"inputs = [keras.layers.Input(x.shape[1:], dtype=x.dtype.name) for x in [{', '.join(names)}]]",
+        *(line.format(", ".join(names)) for line in _BEFORE if check in (GRADIENTS, FIT)),
+        f"outputs = layer({_given(case, given)})",
+        weights,
+        "model = keras.models.Model(inputs, outputs)",
+        *(one.format(batch, check if check in FORMATS else "keras") for one in _OF_CHECK.get(check, _PREDICTION)),
+    ]
+
+
+def _of_check(case: ProbeCase, module: str, names: Sequence[str], check: str) -> list[str]:
+    """A function or an object in a model of one sample, or made again of its configuration."""
+    value = _value_of(case, module, names)
+    if check == CONFIG:
+        is_class = case.name.partition(".")[2][:1].isupper()
+        made = _made(case) if is_class else f"keras.{case.name}"
+        shown = f"print({value.replace(made, 'function', 1)})"
+        again = f"function = keras.{module}.deserialize(keras.{module}.serialize(function))"
+        return [f"function = {made}", shown, again, shown]
+    samples = ", ".join(f"x[{number}][0]" for number in range(len(names)))
+    lines = [
+        f"function = lambda {', '.join(names)}: {value}",
+        f"arrays = [x[None] for x in [{', '.join(names)}]]",
+        "inputs = [keras.layers.Input(x.shape[1:], dtype=x.dtype.name) for x in arrays]",
+    ]
+    if check == GRADIENTS:
+        lines += [line.format("*arrays") for line in _BEFORE]
+    fed = "before" if check == GRADIENTS else "inputs"
+    lines += [
+        f"outputs = keras.layers.Lambda(lambda x: function({samples})[None])({fed})",
+        "model = keras.models.Model(inputs, outputs)",
+    ]
+    if check == GRADIENTS:
+        return [
+            *lines,
+            'model.compile(loss="mse", optimizer=keras.optimizers.SGD(1.0))',
+            "model.train_on_batch(arrays, 0.3 * np.ones_like(model.predict(arrays)))",
+            "print(model.get_weights())",
+        ]
+    return [*lines, f"print(function({', '.join(names)}), model.predict(arrays)[0])"]
+
+
+def _of_optimizer(case: ProbeCase, check: str) -> list[str]:
+    layers = "keras.layers.Dense(2, input_shape=(3,))"
+    if case.inputs[0] == inputs.REPEATED:
+        layers = "keras.layers.Embedding(4, 2, input_shape=(3,)), keras.layers.Flatten(), keras.layers.Dense(2)"
+    model = [f"model = keras.Sequential([{layers}])", _weights("model", case)]
+    steps = "for _ in range(3): model.train_on_batch(x0, x1)"
+    shown = _OF_OPTIMIZERS if check in FORMATS else ("print(model.get_weights())",)
+    how = ", run_eagerly=eagerly" * (check == GRAPH)
+    compiled = f'model.compile(loss="mse", optimizer={_made(case)}{how})'
+    lines = [*model, compiled, steps, *(line.format(check) for line in shown)]
+    return ["for eagerly in (False, True):", *(f"    {line}" for line in lines)] if how else lines
+
+
+def _given(case: ProbeCase, names: Sequence[str]) -> str:
+    """The arguments of a layer's call."""
+    if "Cell" in case.name and len(names) > 1:
+        return f"{names[0]}, states=[{', '.join(names[1:])}]"
+    joined = ", ".join(names)
+    return joined if case.apart or len(names) == 1 else f"[{joined}]"
+
+
+def _weights(of: str, case: ProbeCase) -> str:
+    number = f"{case.seed * inputs.SEEDS_APART} + n" if case.seed else "n"
+    low, high = case.weights
+    drawn = f"np.random.RandomState({number}).uniform({low}, {high}, w.shape)"
+    return f"{of}.set_weights([{drawn} for n, w in enumerate({of}.get_weights())])"
+
+
+def _made(case: ProbeCase) -> str:
+    settings = {**case.settings, **({"dtype": case.dtype} if case.dtype else {})}
+    return case.code or f"keras.{case.name}({_settings(settings)})"
+
+
+def _settings(settings: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={_value(value)}" for name, value in settings.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return str(value["python"])
+    if isinstance(value, list):
+        return f"({', '.join(map(_value, value))}{',' * (len(value) == 1)})"
+    return repr(value)
+
+
+def in_words(case: ProbeCase) -> str:
+    """The case as one line: `layers.Conv2D(filters=2, kernel_size=3)`."""
+    words = case.code.replace("keras.", "") or f"{case.name}({_settings(case.settings).replace('keras.layers.', '')})"
+    first = case.inputs[0]
+    kind = next((words for start, words in _KINDS.items() if first.startswith(f"{start} ")), first)
+    on = f" on {kind}" if first in inputs.TELLING else ""
+    return f"{words}{' behind a mask' * case.masked}{on}{f' in {case.dtype}' if case.dtype else ''}"

@@ -1,0 +1,1 @@
+"""`parity`: whether backends compute the same on one batch: outputs, layers, loss and the first steps."""

@@ -1,0 +1,162 @@
+"""The hooks: what a feature may add to kbench.
+
+A feature is a folder in `kbench/features`, or somebody else's package with an entry point in the group
+`kbench.features`. Its module (`feature.py` in the folder) has functions with the names of these hooks, marked
+`@hooks.fills`; it fills those that it needs. The core calls each hook in one place and knows no feature by name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import pkgutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+from kbench.errors import UserError
+
+if TYPE_CHECKING:
+    from kbench.screen.output import Output
+    from kbench.store import RunRecord, RunResults
+
+NAME = "kbench"
+GROUP = "kbench.features"  # of entry points
+FOLDER = Path(__file__).parent / "features"
+_declares = pluggy.HookspecMarker(NAME)
+fills = pluggy.HookimplMarker(NAME)
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of the command line."""
+
+    about: str  # what it does, in a sentence: the head of its --help
+    listed: str  # the same in a few words, for the list of commands
+    module: str  # whose `main(options)` runs it and returns the exit status; imported when it runs
+    examples: Path  # the text below its options
+    # Names of options in the order of --help: of the core's (kbench/cli/options.py) or of `declared`; @NAME stands
+    # for the options of axes in that group; (title, names) is a group.
+    options: tuple[str | tuple[str, tuple[str, ...]], ...]
+    # Option -> what argparse has to know of it: of options that no other command has, and of what is otherwise here.
+    declared: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    # Axis -> its help here, or "" for the usual one: the axes on which it takes one value.
+    axes: Mapping[str, str] = field(default_factory=dict)
+    several: tuple[str, ...] = ()  # the axes on which it takes several values
+    usual: tuple[str, ...] = ()  # the options that --help shows, if not all: --help-all does
+    takes_program: bool = False  # whether what follows -- is for the user's program
+
+
+@dataclass(frozen=True)
+class FurtherOptions:
+    """Options that a feature adds to the command of another, or of the core; of the command line alone."""
+
+    title: str
+    options: tuple[str, ...]
+    declared: Mapping[str, Mapping[str, Any]]
+
+
+class RunKind:
+    """A kind of run other than those that time something: what `run.json` calls it, and how it is read."""
+
+    name = ""
+    file = ""  # in the run's folder, which has all of its results
+    is_resumed = False  # whether `resume` continues it
+
+    def counted(self, read: RunResults) -> str:
+        """What came of it in a few words, for `list runs`."""
+        raise NotImplementedError
+
+    def report(self, read: RunResults, wanted: Output) -> int:
+        """Write its files again and print its tables. Returns the exit status."""
+        raise NotImplementedError
+
+    def resume(self, run: Path, options: argparse.Namespace) -> int:
+        """Continue it. Returns the exit status. Raises UserError."""
+        raise NotImplementedError
+
+
+class Hooks:
+    """The hooks themselves."""
+
+    @_declares
+    def commands(self) -> Mapping[str, Command]:  # type: ignore[empty-body]
+        """Commands by their names. `--help`, completion and the documentation have them, too."""
+
+    @_declares
+    def further_options(self) -> Mapping[str, FurtherOptions]:  # type: ignore[empty-body]
+        """Options of other commands, by the command. Their feature fills `instead`, too, which sees them."""
+
+    @_declares(firstresult=True)
+    def instead(self, options: argparse.Namespace) -> int | None:
+        """Run a command otherwise than its own module does, and return the exit status; None to leave it to that."""
+
+    @_declares
+    def run_kinds(self) -> Sequence[RunKind]:  # type: ignore[empty-body]
+        """Kinds of runs that time nothing. `report`, `resume` and `list runs` hand such a run on to them."""
+
+
+@cache
+def plugins() -> pluggy.PluginManager:
+    """All features, each under its name. Raises UserError if one that is not kbench's own cannot be loaded."""
+    manager = pluggy.PluginManager(NAME)
+    manager.add_hookspecs(Hooks)
+    for one in pkgutil.iter_modules([str(FOLDER)]):
+        manager.register(importlib.import_module(f"kbench.features.{one.name}.feature"), one.name)
+    try:
+        manager.load_setuptools_entrypoints(GROUP)
+    except Exception as error:  # whatever the code of others raises
+        raise UserError(f"A feature that is installed beside kbench cannot be loaded: {error!r}.") from error
+    return manager
+
+
+def of_features() -> dict[str, str]:
+    """Each feature with the first line of its docstring."""
+    found = ((name, module) for name, module in plugins().list_name_plugin() if isinstance(module, ModuleType))
+    return {name: (module.__doc__ or "").strip().partition("\n")[0] for name, module in sorted(found)}
+
+
+def guest_folder(feature: str) -> Path:
+    """The folder with the feature's part of the guest, from which a cell that asks for it imports its driver."""
+    module = plugins().get_plugin(feature)
+    return Path(str(getattr(module, "__file__", ""))).parent / "guest"
+
+
+@cache
+def commands() -> dict[str, Command]:
+    """The commands of all features, in alphabetical order."""
+    found = {name: one for several in plugins().hook.commands() for name, one in several.items()}
+    return dict(sorted(found.items()))
+
+
+@cache
+def further_options(command: str) -> tuple[FurtherOptions, ...]:
+    """What features add to this command's options."""
+    return tuple(several[command] for several in plugins().hook.further_options() if command in several)
+
+
+def instead(options: argparse.Namespace) -> int | None:
+    """The exit status of the feature that ran this command; None if none did."""
+    status: int | None = plugins().hook.instead(options=options)
+    return status
+
+
+@cache
+def run_kinds() -> dict[str, RunKind]:
+    """The kinds of runs by their names."""
+    return {one.name: one for several in plugins().hook.run_kinds() for one in several}
+
+
+def kind_of(record: RunRecord) -> RunKind | None:
+    """The kind of a run that times nothing; None of others. Raises UserError if no feature here knows it."""
+    name = record.plan.get("kind")
+    if name is None:
+        return None
+    if name not in run_kinds():
+        raise UserError(f"{record.folder} is a {name} run, and this kbench does not have that feature.")
+    return run_kinds()[name]

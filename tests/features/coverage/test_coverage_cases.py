@@ -1,0 +1,180 @@
+"""Cases follow from signatures alone, and each has a program that Python can read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kbench.features.coverage import cases, inputs
+from kbench.features.coverage.program import in_words, of_case
+from kbench.features.coverage.values import CHECKS, DIFFERS, FIT, FORMATS, GRADIENTS, CaseResult
+from kbench.reported import Public
+
+CONVOLUTION = (
+    ("filters", 1, None), ("kernel_size", 1, None), ("strides", 0, 1), ("padding", 0, "valid"),
+    ("use_bias", 0, True), ("kernel_initializer", 0, "glorot_uniform"),
+)  # fmt: skip
+RECURRENT = (
+    ("units", 1, None), ("return_sequences", 0, False), ("go_backwards", 0, False), ("seed", 0, None),
+    ("kernel_initializer", 0, "glorot_uniform"),
+)  # fmt: skip
+PUBLIC = {
+    "layers.Conv1D": Public("layers.Conv1D", CONVOLUTION, ("inputs",)),
+    "layers.Conv2D": Public("layers.Conv2D", CONVOLUTION, ("inputs",)),
+    "layers.LSTM": Public("layers.LSTM", RECURRENT, ("sequences",)),
+    "layers.Dropout": Public("layers.Dropout", (("rate", 1, None), ("seed", 0, None)), ("inputs",)),
+    "layers.LSTMCell": Public("layers.LSTMCell", RECURRENT[:1], ("inputs", "states")),
+    "layers.Bidirectional": Public("layers.Bidirectional", (("layer", 1, None),), ("inputs",)),
+    "layers.Add": Public("layers.Add", (), ("inputs",)),
+    "layers.Lambda": Public("layers.Lambda", (("function", 1, None),), ("inputs",)),
+    "layers.MultiHeadAttention": Public(
+        "layers.MultiHeadAttention", (("num_heads", 1, None), ("key_dim", 1, None)), ("query", "value")
+    ),
+    "layers.TFSMLayer": Public("layers.TFSMLayer", (), ("inputs",)),
+    "losses.hinge": Public("losses.hinge", (("y_true", 1, None), ("y_pred", 1, None))),
+    "metrics.Hinge": Public("metrics.Hinge", (("name", 0, "hinge"),)),
+    "optimizers.SGD": Public("optimizers.SGD", (("learning_rate", 0, 0.01), ("nesterov", 0, False))),
+    "ops.add": Public("ops.add", (("x1", 1, None), ("x2", 1, None))),
+    "ops.fori_loop": Public("ops.fori_loop", (("lower", 1, None), ("body_fun", 1, None))),
+    "ops.unheard_of": Public("ops.unheard_of", (("x", 1, None), ("unheard_of", 1, None))),
+    "ops.concatenate": Public("ops.concatenate", (("xs", 1, None), ("axis", 0, -1))),
+    "ops.max": Public("ops.max", (("x", 1, None), ("axis", 0, None))),
+    "random.normal": Public("random.normal", (("shape", 1, None), ("mean", 0, 0.0))),
+    "initializers.HeNormal": Public("initializers.HeNormal", (("seed", 0, None),)),
+    "regularizers.L2": Public("regularizers.L2", (("l2", 0, 0.01),)),
+}
+MADE = cases.make(PUBLIC)
+
+
+def settings(name: str, **how: Any) -> list[str]:
+    return [in_words(one) for one in cases.make(PUBLIC, name, **how)]
+
+
+def test_a_name_is_tried_with_what_it_needs_and_with_each_setting_that_changes_its_result() -> None:
+    needed = "layers.Conv1D(filters=2, kernel_size=3"
+    assert settings("layers.Conv1D") == [
+        f"{needed})",
+        f"{needed}, strides=2)",
+        f"{needed}, padding='same', strides=2)",
+        f"{needed}, padding='same')",
+        f"{needed}, padding='causal')",
+        f"{needed}, use_bias=False)",
+        f"{needed}) on a small sample",
+        f"{needed}) in float16",
+    ]
+    assert settings("optimizers.*") == [
+        "optimizers.SGD()",
+        "optimizers.SGD(learning_rate=0.1)",
+        "optimizers.SGD(nesterov=True)",
+        "optimizers.SGD() on repeated rows",
+    ]
+
+
+def test_gradients_of_layers_without_weights_are_looked_at_where_they_are_not_unique() -> None:
+    assert "layers.Add() on ties" in settings("layers.Add")
+    (tied,) = (one for one in cases.make(PUBLIC, "layers.Add") if in_words(one).endswith("ties"))
+    assert not tied.outputs_only
+    assert tied.inputs[-1] == "tied two vectors"
+    for trained_or_drawing in ("layers.Conv1D", "layers.LSTM", "layers.Dropout"):
+        assert not any("ties" in one for one in settings(trained_or_drawing))
+
+
+def test_the_program_of_an_optimizer_on_repeated_rows_trains_an_embedding() -> None:
+    (case,) = (one for one in cases.make(PUBLIC, "optimizers.SGD") if one.inputs == (inputs.REPEATED,))
+    program = of_case(CaseResult(case, "keras3/torch", DIFFERS, inputs=inputs.REPEATED), "torch")
+    assert "keras.layers.Embedding(4, 2, input_shape=(3,)), keras.layers.Flatten()" in program
+    assert "x0 = np.random.RandomState(0).randint(0, 4, (5, 3)).astype('int32')" in program
+
+
+def test_functions_are_tried_on_what_their_kind_is_sensitive_to() -> None:
+    assert settings("ops.add") == ["ops.add()", "ops.add() on two edges"]
+    assert settings("ops.max")[1:] == [
+        "ops.max(axis=1)",
+        "ops.max() on ties",
+        "ops.max() on edges",
+        "ops.max(axis=1) on a size of one",
+        "ops.max(axis=1) on an empty axis",
+    ]
+    assert settings("losses.hinge")[-1] == "losses.hinge() on certain"
+
+
+def test_layers_of_images_get_no_vectors() -> None:
+    plain = (("value_range", 0, (0, 255)), ("seed", 0, None))
+    layers = [Public("layers.AutoContrast", plain, ("inputs",)), Public("layers.ReLU", (), ("inputs",))]
+    edges = [one.name for one in cases.make({one.name: one for one in layers}) if "edges of vectors" in one.inputs]
+    assert edges == ["layers.ReLU"]
+
+
+def test_a_setting_that_a_class_does_not_know_is_not_tried() -> None:
+    assert not any("causal" in one for one in settings("layers.Conv2D"))
+
+
+def test_a_sequence_is_also_tried_behind_a_mask_also_backwards() -> None:
+    masked = [one for one in settings("layers.LSTM") if "mask" in one]
+    assert masked == [
+        "layers.LSTM(units=3) behind a mask",
+        "layers.LSTM(units=3, return_sequences=True, go_backwards=True) behind a mask",
+    ]
+    assert settings("layers.Bidirectional")[0].startswith("layers.Bidirectional(layer=LSTM(3,")
+
+
+def test_quick_tries_each_name_once_and_numbers_are_those_of_the_list() -> None:
+    made = cases.make(PUBLIC, quick=True)
+    assert len({one.name for one in made}) == len(made) == len(PUBLIC) - 2
+    for found in (made, MADE):
+        assert [one.id for one in found] == list(range(len(found)))
+
+
+def test_what_needs_something_unknown_has_no_case_and_neither_has_what_kbench_says_why() -> None:
+    assert settings("ops.unheard_of,layers.TFSMLayer") == []
+    assert "layers.TFSMLayer" in cases.WITHOUT
+
+
+def test_only_mean_and_deviation_of_what_is_random_are_compared() -> None:
+    assert {one.name for one in MADE if one.random} == {"random.normal", "initializers.HeNormal"}
+
+
+def test_what_may_draw_without_being_trained_is_computed_twice() -> None:
+    assert {one.name for one in MADE if one.draws} == {"layers.Dropout", "initializers.HeNormal"}
+
+
+def draw(name: str, seed: int = 0) -> list[np.ndarray[Any, Any]]:
+    names: dict[str, Any] = {"np": np}
+    for text in inputs.all_statements(seed)[name]:
+        exec(text, names)  # as a guest does
+    return [value for key, value in names.items() if key.startswith("x")]
+
+
+@pytest.mark.parametrize("name", inputs.INPUTS)
+def test_the_statements_of_an_input_draw_arrays_of_its_shapes_and_a_seed_others(name: str) -> None:
+    first, second = draw(name), draw(name, seed=1)
+    assert [one.shape for one in first] == [shape for _, shape in inputs.INPUTS[name]]
+    assert all(one.dtype.kind != "f" or one.dtype == np.float32 for one in first)
+    pairs = zip(first, second, strict=True)
+    moved = any(one.size > 1 and not np.array_equal(one[one == one], other[other == other]) for one, other in pairs)
+    assert moved != (all(one.size < 2 for one in first) or "edges" in name)
+
+
+def test_a_seed_moves_weights_too() -> None:
+    (case,) = cases.make(PUBLIC, "layers.LSTMCell", quick=True, seed=2)
+    program = of_case(CaseResult(case, "keras9/fake", DIFFERS), "fake")
+    assert "RandomState(2000)" in program and "RandomState(2000 + n)" in program
+
+
+@pytest.mark.parametrize("case", MADE, ids=in_words)
+def test_each_case_has_a_program_and_inputs(case: cases.ProbeCase) -> None:
+    assert case.inputs and {*case.inputs} <= {*inputs.INPUTS}
+    for name in case.inputs:
+        for backend in ("keras9/fake", "keras2/fake"):
+            program = of_case(CaseResult(case, backend, DIFFERS, inputs=name), "fake")
+            compile(program, "program.py", "exec")
+            assert f"keras.{case.name}(" in program
+            for check in CHECKS:
+                program = of_case(CaseResult(case, backend, DIFFERS, inputs=name, check=check), "fake")
+                compile(program, "program.py", "exec")
+                if case.name.startswith("layers."):
+                    assert "train_on_batch" in program or check not in (GRADIENTS, FIT)
+                if case.name.startswith(("layers.", "optimizers.")):
+                    assert "save" in program or check not in FORMATS

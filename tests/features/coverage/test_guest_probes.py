@@ -1,0 +1,68 @@
+"""The checks of public names, without a Keras: finite differences, and how far two results are apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from guest_modules import guest
+
+START = np.array([[0.5, -1.0, 0.25]])
+
+
+@pytest.fixture
+def modules(tmp_path: Path) -> Iterator[list[ModuleType]]:
+    with guest(tmp_path, "kbench_coverage.training", "kbench_coverage.checks") as loaded:
+        yield loaded
+
+
+@pytest.fixture
+def training(modules: list[ModuleType]) -> ModuleType:
+    return modules[0]
+
+
+def slopes(training: ModuleType, loss: Callable[[Any], float], trains: bool = True) -> list[float | None]:
+    """Of a model with one weight, whose loss is a function of it."""
+    weight = SimpleNamespace(value=START)
+    layer = SimpleNamespace(weights=[weight])
+    model = SimpleNamespace(weights=[weight], trainable_weights=[weight] if trains else [])
+
+    def set_values(weights: list[Any], values: list[Any]) -> None:
+        for one, value in zip(weights, values, strict=True):
+            one.value = value
+
+    framework = SimpleNamespace(
+        own_weights=lambda model: [(layer, [])], values=lambda of: [one.value for one in of], set_values=set_values
+    )
+    made = object.__new__(training.Training)
+    vars(made).update(_framework=framework, _model=model, _initial=[START], _loss=lambda: loss(weight.value))
+    found: list[float | None] = made.slopes()
+    return found
+
+
+def test_a_slope_by_differences_is_that_of_the_gradient_along_the_same_direction(training: ModuleType) -> None:
+    (found,) = slopes(training, lambda x: float((x**3).sum()))
+    assert found == pytest.approx(training.along([3 * START**2])[0], rel=1e-6)
+    assert np.linalg.norm(training.direction(0, START.shape)) == pytest.approx(1)
+
+
+def test_there_is_no_slope_at_a_kink_or_in_float32_or_of_what_is_not_trained(training: ModuleType) -> None:
+    assert slopes(training, lambda x: float(np.abs(x - START).sum())) == [None]
+    assert slopes(training, lambda x: float(np.float32((x**3).sum()))) == [None]
+    assert slopes(training, lambda x: float("nan")) == [None]
+    assert slopes(training, lambda x: float(x.sum()), trains=False) == [None]
+
+
+def test_two_results_differ_by_the_largest_number_or_in_words(modules: list[ModuleType]) -> None:
+    _, checks = modules
+    assert checks.unlike([START * 2], [START * 2.5]) == {"off": pytest.approx(0.2)}
+    assert checks.unlike([START], [START, START]) == {"how": "shapes [(1, 3)] instead of [(1, 3), (1, 3)]"}
+    assert checks.unlike([START], [np.where(START > 0, START, np.nan)]) == {"how": "not a number in other places"}
+    of_random = [np.array([0.0, 2.0])], [np.array([0.5, 2.0])]
+    assert checks.unlike(*of_random, is_random=True) == {"off": 0.25}
+    assert checks.furthest([START], [START + 0.5]) == {"off": 0.5}
+    assert checks.furthest([START * np.nan], [START]) == {"how": "not a number"}

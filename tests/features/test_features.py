@@ -1,0 +1,178 @@
+"""Each feature is a folder that can be deleted, and another is added without a line changed in kbench."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from fake_bench import Bench
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+NAMES = sorted(path.parent.name for path in (CHECKOUT / "kbench" / "features").glob("*/feature.py"))
+# What each adds to the command line.
+WORDS = {
+    "bisect": ["bisect"],
+    "cluster": ["--on", "--spread", "--select", "--worker-per-machine"],
+    "compare": ["compare"],
+    "coverage": ["coverage"],
+    "exports": ["pack", "unpack", "export"],
+    "parity": ["parity"],
+}
+
+
+def standing_on(name: str) -> set[str]:
+    """The features that cannot be without this one, by the table in pyproject.toml."""
+    contracts = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (allowed,) = (one["ignore_imports"] for one in contracts if one.get("modules") == ["kbench.features.*"])
+    arrows = [[side.strip().split(".")[2] for side in one.split("->")] for one in allowed]
+    found = {name}
+    while more := {above for above, below in arrows if below in found} - found:
+        found |= more
+    return found
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the code, beside links to the rest of the checkout."""
+    folder = tmp_path_factory.mktemp("copied")
+    shutil.copytree(CHECKOUT / "kbench", folder / "kbench", ignore=shutil.ignore_patterns("__pycache__"))
+    for path in CHECKOUT.iterdir():
+        if path.name not in ("kbench", ".git") and not (folder / path.name).exists():
+            (folder / path.name).symlink_to(path)
+    return folder
+
+
+def without(names: Sequence[str], copied: Path, folder: Path) -> Path:
+    """Another copy, without these features."""
+    made = folder / "without"
+    shutil.copytree(copied, made, symlinks=True)
+    for name in names:
+        shutil.rmtree(made / "kbench" / "features" / name)
+    return made
+
+
+def said(place: Path, *argv: str, status: int = 0, path: Sequence[Path] = (), cwd: Path | None = None) -> str:
+    """What a command of this copy prints."""
+    code = "import sys; from kbench.cli import main; sys.argv[0] = 'kbench'; sys.exit(main.main())"
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [place, *path]))}
+    done = subprocess.run(
+        [sys.executable, "-c", code, *argv], cwd=cwd or place, env=variables, capture_output=True, text=True
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def words_of(text: str) -> set[str]:
+    return set(text.replace("=", " ").replace(",", " ").split())
+
+
+def test_every_feature_has_its_words_here() -> None:
+    assert sorted(WORDS) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_its_folder_nothing_speaks_of_it_and_the_rest_works(name: str, copied: Path, tmp_path: Path) -> None:
+    gone = standing_on(name)
+    place = without(sorted(gone), copied, tmp_path)
+    listed = said(place, "list", "features")
+    commands = {line.split()[0] for line in said(place, "--help").splitlines() if line.startswith("  ")}
+    shown = commands | words_of(said(place, "run", "--help-all") + said(place, "resume", "--help"))
+    for one in NAMES:
+        assert (one in words_of(listed)) == (one not in gone)
+        assert all(
+            (word in shown if word[0] == "-" else word in commands) == (one not in gone) for word in WORDS[one]
+        )
+    assert "Plan: " in said(place, "--backends", "jax,torch", "--examples", "mnist_mlp", "--dry-run")
+
+
+def test_planted_a_core_that_speaks_of_a_feature_is_found(copied: Path, tmp_path: Path) -> None:
+    """The test above fails if the core has a word of a feature, or needs its code."""
+    place = without(["bisect"], copied, tmp_path)
+    overview = place / "kbench" / "cli" / "help" / "overview.txt"
+    overview.write_text(overview.read_text() + "\nSee bisect, too.\n")
+    assert "bisect" in words_of(said(place, "--help"))
+    (place / "kbench" / "commands" / "setup.py").write_text("from kbench.features.bisect import command\n")
+    assert "ModuleNotFoundError" in said(place, "setup", "--backends", "jax", status=1)
+
+
+def test_the_core_alone_measures_and_says_what_it_cannot_read(bench: Bench, copied: Path, tmp_path: Path) -> None:
+    place = without(NAMES, copied, tmp_path)
+    chosen = ("--backends", "fake", "--examples", "my_example.py", "--profile", "smoke", "--device", "cpu")
+    measured = said(place, *chosen, "--name", "mine", "--no-plots", cwd=bench.folder)
+    assert "my_example" in measured
+    assert "my_example" in said(place, "report", "mine", "--no-plots", cwd=bench.folder)
+    for name in ("reference-coverage-keras3", "reference"):
+        shutil.copy(CHECKOUT / "results" / f"{name}.kbench.zip", bench.results)
+    listed = said(place, "list", "runs", "--format", "csv", cwd=bench.folder)
+    assert "coverage: of a feature that is not here" in listed
+    refused = said(place, "report", "reference-coverage-keras3", status=2, cwd=bench.folder)
+    assert "is a coverage run, and this kbench does not have that feature." in refused
+    assert "mnist_mlp" in said(place, "report", "reference", "--no-plots", cwd=bench.folder)
+
+
+FOREIGN = '''"""Counts the letters of a word."""
+
+from pathlib import Path
+
+from kbench import hooks
+from kbench.hooks import Command, FurtherOptions, RunKind
+
+
+@hooks.fills
+def commands():
+    options = ("word", "--twice")
+    declared = {"word": {"help": "a word"}, "--twice": {"action": "store_true", "help": "count them twice"}}
+    file = Path(__file__).with_suffix(".txt")
+    return {"letters": Command("Count letters.", "count letters", __name__, file, options, declared)}
+
+
+@hooks.fills
+def further_options():
+    return {"list": FurtherOptions("letters", ("--letters",), {"--letters": {"action": "store_true"}})}
+
+
+@hooks.fills
+def instead(options):
+    if options.command == "list" and options.letters:
+        print("abc")
+        return 0
+
+
+@hooks.fills
+def run_kinds():
+    return (Letters(),)
+
+
+class Letters(RunKind):
+    name = "letters"
+
+    def counted(self, read):
+        return "three"
+
+
+def main(options):
+    print(len(options.word) * (1 + options.twice))
+    return 0
+'''
+
+
+def test_a_feature_from_outside_is_an_entry_point(copied: Path, tmp_path: Path) -> None:
+    about = tmp_path / "letters-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: letters\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[kbench.features]\nletters = letters\n")
+    (tmp_path / "letters.py").write_text(FOREIGN)
+    (tmp_path / "letters.txt").write_text("examples:\n  %(prog)s word\n")
+    path = [tmp_path]
+    assert "count letters" in said(copied, "--help", path=path)
+    assert said(copied, "letters", "four", "--twice", path=path) == "8\n"
+    assert "Counts the letters of a word." in said(copied, "list", "features", path=path)
+    assert said(copied, "list", "--letters", path=path) == "abc\n"
+    (tmp_path / "letters.py").write_text("import no_such_package\n")
+    assert "cannot be loaded" in said(copied, "--help", path=path, status=2)

@@ -1,1 +1,0 @@
-"""Makes guest_modules.py known to the tests in the folders below, too."""
