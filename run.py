@@ -18,8 +18,8 @@ def main():
     checkout = os.path.dirname(os.path.abspath(__file__))
     if checkout not in sys.path[:1]:  # with -P or PYTHONSAFEPATH
         sys.path.insert(0, checkout)
+    from kbench.base.locales import start_in_utf8
     from kbench.bootstrap.entry import main as front_door
-    from kbench.locales import start_in_utf8
 
     start_in_utf8()
     return front_door(sys.argv[1:])

@@ -29,14 +29,15 @@ sys.path[:0] = [str(CHECKOUT), str(Path(__file__).resolve().parent)]
 
 import backend_variants as variants
 
-from kbench import paths, store
+from kbench import store
 from kbench.analysis import summaries
+from kbench.base import paths
 from kbench.environments import ensure
 from kbench.errors import UserError
 from kbench.machine import devices
+from kbench.records.values import OK, Backend, Example, Interval, Measured
 from kbench.selection import backends, builds, examples, names
 from kbench.summary import Summary
-from kbench.values import OK, Backend, Example, Interval, Measured
 
 LIMIT = 1.05
 CANDIDATES = Path(__file__).with_suffix(".toml")

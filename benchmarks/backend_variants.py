@@ -15,8 +15,8 @@ from typing import Annotated, Any
 import msgspec
 
 from kbench.errors import UserError
+from kbench.records.values import Backend, Build
 from kbench.selection import backends
-from kbench.values import Backend, Build
 
 SHIPPED = "shipped"
 

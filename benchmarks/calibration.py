@@ -30,9 +30,9 @@ import kbench
 from kbench import store
 from kbench.analysis.times import intervals, levels, processes, row_times, spreads
 from kbench.analysis.times.processes import Place, Process, RowTime
-from kbench.axes import RowKey
 from kbench.planning.request import BUDGET, Request
-from kbench.values import OK, Measured
+from kbench.records.axes import RowKey
+from kbench.records.values import OK, Measured
 
 EXAMPLES = ("mnist_mlp", "cifar10_cnn", "imdb_gru")
 BACKENDS = ("keras2/tensorflow", "keras2/theano", "keras3/tensorflow", "keras3/jax", "keras3/torch")

@@ -41,7 +41,7 @@ from kbench.features.cluster.machines import this_machine
 from kbench.features.cluster.messages import Block, BlockOrder, Result, decode, encode
 from kbench.features.cluster.schedule import Schedule
 from kbench.planning.request import Request
-from kbench.values import Cell
+from kbench.records.values import Cell
 
 MOST_TIME, MOST_KIB = 1.5, 10.0  # per cell
 PARTS = 5

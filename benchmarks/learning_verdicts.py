@@ -32,7 +32,6 @@ import numpy as np
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
-from kbench import axes
 from kbench.analysis import summaries
 from kbench.analysis.learning import training_spreads, unlike_others
 from kbench.analysis.learning.training_spreads import (
@@ -48,9 +47,10 @@ from kbench.analysis.learning.training_spreads import (
     scaled,
 )
 from kbench.analysis.learning.training_tables import Table
-from kbench.epochs import Epoch
+from kbench.records import axes
+from kbench.records.epochs import Epoch
+from kbench.records.values import OK, Cell, Measured, Outcome
 from kbench.summary import Summary
-from kbench.values import OK, Cell, Measured, Outcome
 
 KINDS = (ROUNDING, LONG_ROUNDING, STEPS, LAYERS, START)
 ROWS = (2, 3, 8)

@@ -24,14 +24,15 @@ from statistics import median
 
 from real_command import CHECKOUT
 
-from kbench import paths, store
+from kbench import store
 from kbench.analysis.times import rounds
+from kbench.base import paths
 from kbench.cells import spec as specs
 from kbench.environments import ensure
 from kbench.machine import devices
 from kbench.planning.request import cores
+from kbench.records.values import OK, Backend, Measured
 from kbench.selection import backends, builds
-from kbench.values import OK, Backend, Measured
 
 
 def by_kbench(options: argparse.Namespace, folder: Path) -> Path:

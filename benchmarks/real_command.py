@@ -11,7 +11,7 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
 from kbench import store
-from kbench.values import Measured
+from kbench.records.values import Measured
 
 
 def measured(

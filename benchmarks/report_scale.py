@@ -24,9 +24,11 @@ import psutil
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
-from kbench import axes, paths, store
+from kbench import store
+from kbench.base import paths
+from kbench.records import axes
+from kbench.records.values import OK, Cell, Outcome
 from kbench.selection import backends
-from kbench.values import OK, Cell, Outcome
 
 BATCH, SAMPLES = 128, 1024
 GOALS = {"report": (20.0, 1024.0), "compare": (5.0, 1024.0)}  # seconds, MiB

@@ -18,7 +18,7 @@ from pathlib import Path
 import real_command  # noqa: F401  # puts the checkout on sys.path
 
 from kbench import store
-from kbench.values import Measured
+from kbench.records.values import Measured
 
 START = ("import", "data", "build", "first_step")
 

@@ -25,12 +25,13 @@ from statistics import median
 
 import real_command
 
-from kbench import paths, store
+from kbench import store
 from kbench.analysis.times import intervals
+from kbench.base import paths
 from kbench.environments import ensure
 from kbench.planning.request import cores
+from kbench.records.values import CHANNELS_LAST, Backend
 from kbench.selection import backends
-from kbench.values import CHANNELS_LAST, Backend
 
 # Its arguments are the number of pairs, and the model; with 0 it fits once, as a user's program would.
 PROGRAM = """

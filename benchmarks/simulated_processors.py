@@ -29,12 +29,13 @@ sys.path.insert(0, str(CHECKOUT))
 
 from simulated_processors_cell import OTHER
 
-from kbench import paths, store
+from kbench import store
 from kbench.analysis.sameness import fingerprints
+from kbench.base import paths
 from kbench.cli import main as command
-from kbench.reported import Step
+from kbench.records.reported import Step
+from kbench.records.values import OK, Measured
 from kbench.selection import examples, names
-from kbench.values import OK, Measured
 
 BATCHES = 4  # of the data, from which the samples are
 Steps = dict[int, Step]  # by the number of the point

@@ -28,16 +28,16 @@ import numpy as np
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
-from kbench import axes
 from kbench.analysis import summaries
 from kbench.analysis.rows import open_rows
 from kbench.analysis.times import intervals, row_times, spreads
 from kbench.analysis.times.overall import overall
 from kbench.analysis.times.ratios import Timed, ranked
-from kbench.axes import RowKey
-from kbench.epochs import Epoch, Turn
+from kbench.records import axes
+from kbench.records.axes import RowKey
+from kbench.records.epochs import Epoch, Turn
+from kbench.records.values import OK, PRECISION, SLOWER, Cell, Measured, Outcome
 from kbench.summary import Summary
-from kbench.values import OK, PRECISION, SLOWER, Cell, Measured, Outcome
 
 EPOCHS, TURNS, STEPS = 5, 2, 3  # steady epochs; turns of an epoch, and steps of a turn
 SHORT_TURNS = 6  # of a short process, the first of which warms up

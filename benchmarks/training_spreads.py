@@ -32,7 +32,7 @@ from kbench.analysis.learning.training_spreads import SCORES, Training, scaled
 from kbench.analysis.learning.training_tables import Table
 from kbench.analysis.rows import Analysis
 from kbench.analysis.sameness.declared import can_show
-from kbench.reported import Facts
+from kbench.records.reported import Facts
 
 
 def collected(run: Path) -> list[Training]:

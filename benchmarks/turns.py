@@ -24,10 +24,11 @@ sys.path.insert(0, str(CHECKOUT))
 
 import turns_pairs
 
-from kbench import paths, store
+from kbench import store
 from kbench.analysis.times import intervals
+from kbench.base import paths
 from kbench.cli import main as command
-from kbench.values import Measured
+from kbench.records.values import Measured
 
 SAMPLES = {"mnist_mlp": 20000, "mnist_cnn": 1280}  # an epoch then takes half a second to two
 

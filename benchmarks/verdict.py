@@ -33,8 +33,8 @@ sys.path.insert(0, str(CHECKOUT))
 
 from kbench import store
 from kbench.analysis.rows import summarised
+from kbench.records.values import SLOWER, Measured
 from kbench.store import RunResults
-from kbench.values import SLOWER, Measured
 
 BACKENDS = "keras2/tensorflow,keras2/theano,keras3/torch,keras3/jax"
 EXAMPLES = {"mnist_mlp": (), "mnist_cnn": ("--samples", "1280", "--epochs", "6")}

@@ -17,7 +17,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from kbench import paths
+from kbench.base import paths
 from kbench.cli import arguments
 from kbench.selection import backends, examples
 from kbench.summary import figures

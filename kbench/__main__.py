@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from kbench.locales import start_in_utf8
+from kbench.base.locales import start_in_utf8
 
 
 def start() -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import pkgutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -22,8 +22,14 @@ import pluggy
 from kbench.errors import UserError
 
 if TYPE_CHECKING:
+    from kbench.analysis.rows import Analysis
+    from kbench.cells.spec import RunPaths
+    from kbench.planning.plan import Plan
+    from kbench.records.values import Measured
     from kbench.screen.output import Output
+    from kbench.session.events import OnEvent
     from kbench.store import RunRecord, RunResults
+    from kbench.tables.content import Table
 
 NAME = "kbench"
 GROUP = "kbench.features"  # of entry points
@@ -54,11 +60,34 @@ class Command:
 
 @dataclass(frozen=True)
 class FurtherOptions:
-    """Options that a feature adds to the command of another, or of the core; of the command line alone."""
+    """Options that a feature adds to the command of another, or of the core."""
 
     title: str
     options: tuple[str, ...]
     declared: Mapping[str, Mapping[str, Any]]
+    usual: tuple[str, ...] = ()  # those that a short --help shows, too
+    of_programs: bool = False  # whether they are for a program of the user's
+    kept: bool = False  # whether the request keeps them, as `asked`; then Python has them, too
+    budget: Mapping[str, float] = field(default_factory=dict)  # option, as in Python -> seconds, the default with it
+
+
+@dataclass(frozen=True)
+class ProgramPart:
+    """What a feature does in the process of a user's program, once the program has imported Keras."""
+
+    feature: str
+    driver: str  # a module of its guest, with `begin(keras)`, which returns what has a `note()` for the end
+    asked: bool  # whether it was asked for
+    served: str = ""  # a regular expression: errors of a program that it may help, if it was not asked for
+    advice: str = ""  # and what is said then
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a feature tells of a run."""
+
+    remarks: Sequence[str] = ()  # sentences below the tables
+    tables: Sequence[Table] = ()
 
 
 class RunKind:
@@ -95,6 +124,29 @@ class Hooks:
     @_declares(firstresult=True)
     def instead(self, options: argparse.Namespace) -> int | None:
         """Run a command otherwise than its own module does, and return the exit status; None to leave it to that."""
+
+    @_declares
+    def program_part(self, asked: Mapping[str, Any]) -> ProgramPart:  # type: ignore[empty-body]
+        """What it does in the process of a user's program; asked: what features were asked for, by option."""
+
+    @_declares
+    def after_measuring(
+        self,
+        plan: Plan,
+        run_paths: RunPaths,
+        measured: Sequence[Measured],
+        run_cells: Callable[[Plan, RunPaths], object],
+        on_event: OnEvent,
+    ) -> None:
+        """Measure more once all cells of a run have ended, in folders below its own. A resumed run calls it again."""
+
+    @_declares
+    def left_to_measure(self, plan: Plan, results: RunResults) -> str:  # type: ignore[empty-body]
+        """What of that a run still lacks, in words; empty if nothing. `resume` goes on with it."""
+
+    @_declares
+    def told(self, analysis: Analysis) -> Told:  # type: ignore[empty-body]
+        """What is said of a run, and tables beside its own. Screen, page, summary.md and JSON show them."""
 
     @_declares
     def run_kinds(self) -> Sequence[RunKind]:  # type: ignore[empty-body]
@@ -144,6 +196,36 @@ def instead(options: argparse.Namespace) -> int | None:
     """The exit status of the feature that ran this command; None if none did."""
     status: int | None = plugins().hook.instead(options=options)
     return status
+
+
+def program_parts(asked: Mapping[str, Any]) -> Sequence[ProgramPart]:
+    """What features do in the process of a user's program."""
+    found: list[ProgramPart] = plugins().hook.program_part(asked=asked)
+    return found
+
+
+def after_measuring(
+    plan: Plan,
+    run_paths: RunPaths,
+    measured: Sequence[Measured],
+    run_cells: Callable[[Plan, RunPaths], object],
+    on_event: OnEvent,
+) -> None:
+    """Have features measure more of a run. Raises as `run_cells` does."""
+    plugins().hook.after_measuring(
+        plan=plan, run_paths=run_paths, measured=measured, run_cells=run_cells, on_event=on_event
+    )
+
+
+def left_to_measure(plan: Plan, results: RunResults) -> str:
+    """What features still have to measure of a run, in words."""
+    return " and ".join(filter(None, plugins().hook.left_to_measure(plan=plan, results=results)))
+
+
+def told(analysis: Analysis) -> Sequence[Told]:
+    """What features tell of a run."""
+    found: list[Told] = plugins().hook.told(analysis=analysis)
+    return found
 
 
 @cache

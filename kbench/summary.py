@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any, Literal
 
-from kbench import axes, sentences, workloads
-from kbench.axes import Point, RowKey
-from kbench.epochs import LikeLine
-from kbench.findings import Finding, Kind
-from kbench.values import BesideBest, Interval
-from kbench.workloads import Workload
+from kbench.records import axes, workloads
+from kbench.records.axes import Point, RowKey
+from kbench.records.epochs import LikeLine
+from kbench.records.findings import Finding, Kind
+from kbench.records.values import BesideBest, Interval
+from kbench.records.workloads import Workload
+from kbench.words import sentences
 
 # What a row is compared with.
 TO_FASTEST, TO_BASELINE, TO_DEFAULT, TO_NATIVE = "fastest", "baseline", "default", "native"

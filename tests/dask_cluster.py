@@ -23,7 +23,7 @@ if version := os.environ.get("KBENCH_TEST_VERSION"):
     kbench.version.__version__ = version
 if (apart := os.environ.get("KBENCH_TEST_LOCKS")) and "distributed.cli.dask_worker" in sys.orig_argv:
     from pathlib import Path
-    from kbench import paths
+    from kbench.base import paths
     paths.cache_folder = lambda: Path(apart)  # of this process, which only has a lock there; not of its blocks
 if "kbench.features.cluster.block" in sys.orig_argv:
     from kbench.cells import turns
@@ -33,7 +33,7 @@ if "kbench.features.cluster.block" in sys.orig_argv:
     peak_rates.measure = lambda threads, cache_bytes, variables: {{**{LIMITS!r}, "threads": threads}}
     if guest := os.environ.get("KBENCH_TEST_GUEST"):
         from pathlib import Path
-        from kbench import paths
+        from kbench.base import paths
         from kbench.planning import tasks  # which knows the true guest's hash
         paths.GUEST = Path(guest)
     if weights := os.environ.get("KBENCH_TEST_WEIGHTS"):

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy
 
+from kbench.records.values import Backend
 from kbench.selection import backends
-from kbench.values import Backend
 
 HOST_PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
 

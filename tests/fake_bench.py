@@ -22,9 +22,9 @@ from kbench import store
 from kbench.analysis.times import spreads
 from kbench.cli import main
 from kbench.machine import host, peak_rates
+from kbench.records.values import Backend
 from kbench.selection import backends
 from kbench.store import RunResults
-from kbench.values import Backend
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 

@@ -11,17 +11,19 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
-from kbench import axes, sentences, store
+from kbench import store
 from kbench.analysis.rows import Analysis
 from kbench.analysis.times import levels
 from kbench.analysis.times.ratios import verdict
-from kbench.epochs import Epoch
-from kbench.findings import Finding
 from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
-from kbench.reported import Facts, parse_facts
+from kbench.records import axes
+from kbench.records.epochs import Epoch
+from kbench.records.findings import Finding
+from kbench.records.reported import Facts, parse_facts
+from kbench.records.values import FASTEST, OK, Cell, Measured, Outcome
 from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, Ratio, Summary
-from kbench.values import FASTEST, OK, Cell, Measured, Outcome
+from kbench.words import sentences
 
 COLORS = {
     "keras2/tensorflow": "#e69f00",

@@ -14,7 +14,7 @@ from unittest import mock
 
 import fake_backends
 
-from kbench import paths
+from kbench.base import paths
 
 GUESTS_OF_FEATURES = sorted((paths.PACKAGE / "features").glob("*/guest"))
 KERAS_JSON = {"image_data_format": "channels_last", "floatx": "float32", "epsilon": 1e-7}
@@ -44,6 +44,9 @@ def alone(name: str, package: Path = paths.GUEST / "kbench_guest") -> ModuleType
     spec = importlib.util.spec_from_file_location(f"guest_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    with mock.patch.object(sys, "path", [str(paths.GUEST), *sys.path]), mock.patch.dict(sys.modules):
+    with (
+        mock.patch.object(sys, "path", [str(paths.GUEST), *map(str, GUESTS_OF_FEATURES), *sys.path]),
+        mock.patch.dict(sys.modules),
+    ):
         spec.loader.exec_module(module)
     return module

@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 from fake_runs import COLORS, analysis, cell, measured, replace
 
-from kbench import axes
 from kbench.analysis.summaries import summarise
-from kbench.axes import AXES, Point
 from kbench.cli import options
 from kbench.comparison import scaling
 from kbench.features.compare import pairing
@@ -19,10 +17,12 @@ from kbench.features.compare.values import About
 from kbench.outputs import one_run
 from kbench.plots.scaling import line_styles
 from kbench.plots.styles import row_styles
+from kbench.records import axes
+from kbench.records.axes import AXES, Point
+from kbench.records.values import Cell, Measured
 from kbench.report import charts
 from kbench.summary import TO_FASTEST, Summary
 from kbench.tables.content import by_example, table
-from kbench.values import Cell, Measured
 
 
 def swept(backend: str, batch_size: int, threads: int, seconds: float = 1.0, **more: str | int) -> Cell:

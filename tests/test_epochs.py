@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kbench.analysis.times import step_times
-from kbench.epochs import Epoch
+from kbench.records.epochs import Epoch
 
 
 def test_the_first_epoch_is_not_steady_and_neither_are_its_steps() -> None:

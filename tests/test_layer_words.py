@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kbench.layer_words import UNEVEN, words
+from kbench.records.layer_words import UNEVEN, words
 
 
 def test_classes_texts_and_what_is_on() -> None:

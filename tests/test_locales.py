@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fake_bench import Bench
 
-from kbench import locales
+from kbench.base import locales
 
 pytestmark = pytest.mark.slow("runs all commands")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fake_bench import Bench
 
-from kbench.masking import masked_arguments
+from kbench.base.masking import masked_arguments
 
 TOKEN = "ghp_" + "hunter2x" * 5
 SECRETS = (

@@ -79,7 +79,7 @@ def test_installed_by_pip_kbench_is_a_command_that_finds_its_files_from_anywhere
     # The dependencies are the ones of the running environment.
     (site / "dependencies.pth").write_text("\n".join(entry for entry in sys.path if "site-packages" in entry))
     assert "--backends" in output([folder / "bin" / "kbench", "--help"], tmp_path)
-    script = "from kbench import paths; print(*sorted(p.stem for p in paths.project_folder(NAME).glob(GLOB)))"
+    script = "from kbench.base import paths; print(*sorted(p.stem for p in paths.project_folder(NAME).glob(GLOB)))"
     for name, glob in (("backends", "*/*.toml"), ("datasets", "*/*.gz"), ("examples_models", "*.py")):
         found = output([python, "-c", script.replace("NAME", repr(name)).replace("GLOB", repr(glob))], tmp_path)
         assert found.split() == sorted(path.stem for path in (CHECKOUT / name).glob(glob))

@@ -15,7 +15,7 @@ from documentation_commands import CHECKOUT, PROGRAM, table_commands
 from fake_bench import EXAMPLE, Bench
 from fake_native import TWIN, add_native
 
-from kbench import paths
+from kbench.base import paths
 from kbench.cli import arguments
 
 pytestmark = pytest.mark.slow("runs every command of the README")

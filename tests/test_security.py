@@ -19,13 +19,13 @@ from fake_bench import EXAMPLE, Bench, events_of
 from fake_runs import PROVENANCE, cell, learning, plan, write_events
 
 from kbench import store
-from kbench.causes.explained import Explained
 from kbench.environments import installers
 from kbench.outputs import one_run
 from kbench.outputs.one_run import file_name
+from kbench.outputs.told import ToldRun
+from kbench.records.values import OK, Outcome
 from kbench.tables.grid import Grid, printed
 from kbench.tables.markdown import escape
-from kbench.values import OK, Outcome
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 DEBIAN_LOCKS = sorted((CHECKOUT / "backends").rglob("*.debian.lock"))
@@ -85,7 +85,7 @@ DRAWN = ("<script>alert(1)</script>", "a\n\n# b", "../../etc/passwd", "*bold* _i
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run in which every name, note and reason is hostile."""
     run = write_run(tmp_path_factory.mktemp("hostile"), HOSTILE)
-    one_run.rebuild(Explained(store.read(run)), plots=False)
+    one_run.rebuild(ToldRun(store.read(run)), plots=False)
     return run
 
 
@@ -93,7 +93,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of a few such names, with its plots: to draw all takes ten times as long."""
     run = write_run(tmp_path_factory.mktemp("drawn"), DRAWN)
-    one_run.rebuild(Explained(store.read(run)))
+    one_run.rebuild(ToldRun(store.read(run)))
     return run
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kbench.text import nearest
+from kbench.words.text import nearest
 
 EXAMPLES = ("mnist_mlp", "mnist_cnn", "mnist_hrnn", "cifar10_cnn", "imdb_gru")
 ALL = ": choose from mnist_mlp, mnist_cnn, mnist_hrnn, cifar10_cnn, imdb_gru."

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fake_bench import Bench, refused
 
-from kbench import paths, trusted
+from kbench.base import paths, trusted
 from kbench.bootstrap import host_environment
 from kbench.cache import folder
 from kbench.errors import UserError

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kbench.whole_folders import remove, scratch, whole, whole_in_place
+from kbench.base.whole_folders import remove, scratch, whole, whole_in_place
 
 Fill = Callable[[Path], AbstractContextManager[Path]]
 both = pytest.mark.parametrize("fill", [whole, whole_in_place])

@@ -10,7 +10,6 @@ from statistics import median, stdev
 from typing import Any
 
 from kbench import summary as summaries
-from kbench import workloads
 from kbench.analysis.learning import learning_curves
 from kbench.analysis.sameness import fingerprints, not_finite, trainings
 from kbench.analysis.times import (
@@ -23,12 +22,13 @@ from kbench.analysis.times import (
     time_growth,
 )
 from kbench.analysis.times.processes import RowTime
-from kbench.epochs import Epoch
-from kbench.findings import Finding
-from kbench.reported import Facts, first_known
+from kbench.records import workloads
+from kbench.records.epochs import Epoch
+from kbench.records.findings import Finding
+from kbench.records.reported import Facts, first_known
+from kbench.records.values import OK, STATUSES, Measured
+from kbench.records.workloads import Workload
 from kbench.summary import Figure, Summary
-from kbench.values import OK, STATUSES, Measured
-from kbench.workloads import Workload
 
 # Of an epoch's time, and seconds: if fit takes more than both after its last batch, that is said.
 LATE, LATE_SECONDS = 0.05, 0.01

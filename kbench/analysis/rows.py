@@ -13,7 +13,7 @@ from functools import cached_property
 from operator import is_
 from pathlib import Path
 
-from kbench import axes, store
+from kbench import store
 from kbench.analysis import summaries
 from kbench.analysis.learning import final_scores, no_progress, unlike_others
 from kbench.analysis.lines import afterwards, line_figures, line_outputs
@@ -24,11 +24,9 @@ from kbench.analysis.times.processes import Process
 from kbench.analysis.times.ratios import Timed, ranked, verdict
 from kbench.analysis.times.roofline import Limits
 from kbench.analysis.times.spreads import Priors
-from kbench.axes import Point
-from kbench.store.reading import RunRecord, RunResults, objects
-from kbench.store.runs import MACHINES
-from kbench.summary import TO_BASELINE, TO_FASTEST, Summary
-from kbench.values import (
+from kbench.records import axes
+from kbench.records.axes import Point
+from kbench.records.values import (
     AS_FAST,
     BASELINE,
     FASTEST,
@@ -40,6 +38,9 @@ from kbench.values import (
     Measured,
     base,
 )
+from kbench.store.reading import RunRecord, RunResults, objects
+from kbench.store.runs import MACHINES
+from kbench.summary import TO_BASELINE, TO_FASTEST, Summary
 
 
 @dataclass(frozen=True, eq=False)

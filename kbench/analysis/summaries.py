@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from kbench import axes
 from kbench.analysis import row_figures
 from kbench.analysis.row_figures import RowProcesses
 from kbench.analysis.sameness import fingerprints
@@ -14,10 +13,11 @@ from kbench.analysis.times import intervals, roofline, row_times, spreads, step_
 from kbench.analysis.times.processes import RowTime
 from kbench.analysis.times.ratios import Timed, ranked
 from kbench.analysis.times.spreads import Priors
-from kbench.axes import RowKey
-from kbench.findings import Finding
+from kbench.records import axes
+from kbench.records.axes import RowKey
+from kbench.records.findings import Finding
+from kbench.records.values import EPOCHS, OK, PRECISION, REPEATS, STATUSES, Interval, Measured
 from kbench.summary import Summary
-from kbench.values import EPOCHS, OK, PRECISION, REPEATS, STATUSES, Interval, Measured
 
 
 def summarise(

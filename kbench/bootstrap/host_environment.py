@@ -8,14 +8,14 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from kbench import trusted
+from kbench.base import trusted
 from kbench.errors import UserError
 
 MARKER = "kbench-lock.sha256"  # written last: an environment without it is incomplete
 
 
 def cache_folder() -> Path:
-    """The same as `kbench.paths.cache_folder`, without platformdirs."""
+    """The same as `kbench.base.paths.cache_folder`, without platformdirs."""
     try:
         chosen = os.environ.get("KBENCH_CACHE")
         if chosen:

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from kbench import trusted
+from kbench.base import trusted
+from kbench.base.whole_folders import whole_in_place
 from kbench.bootstrap.host_environment import MARKER, digest, python_of, ready
 from kbench.errors import UserError
-from kbench.whole_folders import whole_in_place
 
 PIP_WITH_PYTHON_OPTION = (22, 3)
 LONGEST_REASON = 300  # characters

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import psutil
 
-from kbench import trusted
+from kbench.base import trusted
+from kbench.base.disk_usage import size
 from kbench.datasets.registry import REGISTRY
-from kbench.disk_usage import size
 from kbench.environments.folders import MARKER
 from kbench.errors import UserError
 from kbench.store import packed

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from kbench import paths
+from kbench.base import paths
 from kbench.cells import workdir
 from kbench.cells.spec import RunPaths
 from kbench.planning.tasks import CellTask
-from kbench.values import Outcome
+from kbench.records.values import Outcome
 
 WRONG_USAGE = 2  # the exit status of argparse and others for wrong arguments
 MANY = 1_000_000  # classes, that are more likely something else

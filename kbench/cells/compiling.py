@@ -19,7 +19,7 @@ from kbench.cells.launcher import Launcher, Running
 from kbench.cells.runner import Listener
 from kbench.cells.spec import RunPaths
 from kbench.planning.tasks import CellTask
-from kbench.values import OK, Environment, Outcome
+from kbench.records.values import OK, Environment, Outcome
 
 SILENT = Listener(lambda task: None, lambda task, progress: None, lambda task, outcome: None)
 
@@ -78,7 +78,7 @@ def compile_first(
 def _compiled(task: CellTask, run_paths: RunPaths) -> Path | None:
     """The folder of the backend's compiled code for the task's example, if it has one."""
     environment = run_paths.environments.get(task.environment)
-    if task.script is not None or task.part is not None:  # it cannot be shortened
+    if task.script is not None or not task.has_model:  # it cannot be shortened
         return None
     if not isinstance(environment, Environment) or not environment.compiles:
         return None

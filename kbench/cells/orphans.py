@@ -18,7 +18,7 @@ from pathlib import Path
 
 import psutil
 
-from kbench.paths import PACKAGE
+from kbench.base.paths import PACKAGE
 
 MARK = "KBENCH_GUEST_OF"  # the variable; its value is `RUN|HOST`
 ROUNDS = 50  # a process that is started during the search is found in the next round

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kbench import store
+from kbench.base.masking import without_passwords
 from kbench.cells import advice
 from kbench.cells.launcher import Exit
-from kbench.masking import without_passwords
 from kbench.planning.tasks import CellTask
+from kbench.records.values import FAILED, OK, SCRIPT, TIMEOUT, UNSUPPORTED, Outcome
 from kbench.store.guest_files import last_lines
-from kbench.text import plain
-from kbench.values import FAILED, OK, SCRIPT, TIMEOUT, UNSUPPORTED, Outcome
+from kbench.words.text import plain
 
 LINES_KEPT = 12  # of the log of a cell that did not end ok
 MOST_REASON = 500  # characters

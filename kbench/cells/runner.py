@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kbench import axes, store
-from kbench.axes import Point
+from kbench import store
 from kbench.cells import advice, workdir, workers
 from kbench.cells import launcher as launchers
 from kbench.cells import spec as specs
@@ -24,11 +23,13 @@ from kbench.cells.turns import ProcessTurn, TurnScheduler
 from kbench.environments import ensure
 from kbench.machine import devices
 from kbench.planning.tasks import CellTask
+from kbench.records import axes
+from kbench.records.axes import Point
+from kbench.records.values import FAILED, INTERRUPTED, OK, UNAVAILABLE, UNSUPPORTED, Outcome
 from kbench.store.events import LONGEST_LINE
 from kbench.store.files import MOST_BYTES
 from kbench.store.guest_files import open_regular
-from kbench.text import plain
-from kbench.values import FAILED, INTERRUPTED, OK, UNAVAILABLE, UNSUPPORTED, Outcome
+from kbench.words.text import plain
 
 
 @dataclass(frozen=True)
@@ -349,7 +350,7 @@ def measure(
         if outcome.status == FAILED and report.facts.error_in_keras and run_paths.pairs.get(task.backend):
             outcome = replace(outcome, reason=f"{outcome.reason}; {run_paths.pairs[task.backend]}")
         # Half of what is compiled would pass for all of it; but other processes may be trying cases with it.
-        if compiled and outcome.status != OK and task.part is None:
+        if compiled and outcome.status != OK and task.has_model:
             shutil.rmtree(compiled, ignore_errors=True)
         return outcome
 

@@ -9,23 +9,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kbench import axes, hooks, paths, store
-from kbench.arrays import Data
+from kbench import hooks, store
+from kbench.base import paths
+from kbench.base.arrays import Data
+from kbench.base.locales import in_utf8
+from kbench.base.paths import portable
 from kbench.cells.place import Place
 from kbench.datasets import as_keras
 from kbench.datasets.as_keras import Served
 from kbench.environments import extra_packages
-from kbench.locales import in_utf8
-from kbench.paths import portable
 from kbench.planning.tasks import DIVIDING, CellTask
+from kbench.records import axes
+from kbench.records.values import CHANNELS_LAST, NATIVE, Device, Environment
 from kbench.selection import declared
-from kbench.values import CHANNELS_LAST, NATIVE, Device, Environment
 
 # For a script whose arguments have secrets, which its spec does not have; as kbench_guest.drivers.script reads it.
 ARGUMENTS = "KBENCH_ARGUMENTS"
 LOAD = "load"  # the task of running an example's load_data
 SAVED = "saved"  # the folder of what cells of a feature keep for each other
-CAPTURED = "captured.npz"  # a script's first batches and weights, for all backends of a parity run
 
 # The variables that a guest inherits: enough to find programs, libraries and caches, but no secrets.
 INHERITED = (
@@ -134,7 +135,6 @@ def spec(
         "device": run_paths.devices[task.device].kind,
         "data": {**vars(data), "folder": portable(data.folder), "hash_of": CHANNELS_LAST} if data else {},
         "load": {"downloads": portable(as_keras.folder()), "files": _files(run_paths)} if task.task == LOAD else None,
-        "parity": task.parity and {**task.parity, "captured": portable(run_paths.run / CAPTURED)},
         "script": None if script is None else _script(task, run_paths, script),
         "validation_samples": task.validation_samples if data and data.validation else 0,
         "trained": portable(run_paths.trained / f"{task.row_id}.npz")
@@ -143,13 +143,18 @@ def spec(
         "part": task.part
         and {
             **task.part,
-            "folder": portable(hooks.guest_folder(task.part["feature"])),
+            "folders": [portable(folder) for folder in _guest_folders(task.part)],
             "saved": portable(run_paths.run / SAVED),
         },
         "published_weights": portable(weights) if weights and task.published_weights else "",
         "twin": portable(run_paths.twins[task.example, task.backend]) if task.kind == NATIVE else "",
         "events": portable(store.cell_folder(run_paths.run, task, worker).events),
     }
+
+
+def _guest_folders(part: Mapping[str, Any]) -> list[Path]:
+    """Of the feature, and of those on which its guest stands."""
+    return [hooks.guest_folder(one) for one in (part["feature"], *part.get("with", ()))]
 
 
 def secret_arguments(task: CellTask, run_paths: RunPaths) -> dict[str, str]:
@@ -175,6 +180,20 @@ def _script(task: CellTask, run_paths: RunPaths, work: WorkTerms) -> dict[str, A
         "packages_folder": portable(environment.packages) if environment.packages else "",
         "frameworks": sorted(run_paths.frameworks),
         "files": _files(run_paths),
+        **_of_features(of_task.get("parts", ())),
+    }
+
+
+def _of_features(asked: Sequence[str]) -> dict[str, Any]:
+    """What features do in the program's process, and which errors others may help."""
+    every = hooks.program_parts({})
+    return {
+        "parts": [
+            {"folders": [portable(hooks.guest_folder(one.feature))], "driver": one.driver}
+            for one in every
+            if one.feature in asked
+        ],
+        "may_help": [[one.served, one.advice] for one in every if one.served and one.feature not in asked],
     }
 
 

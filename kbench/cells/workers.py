@@ -15,10 +15,10 @@ from kbench.cells.outcomes import MOST_REASON, outcome_of
 from kbench.cells.spec import RunPaths
 from kbench.errors import UserError
 from kbench.planning.tasks import CellTask
+from kbench.records.values import OK, Device, Outcome
 from kbench.store import CellFolder, GuestReport
 from kbench.store.guest_files import last_lines
-from kbench.text import listed, plain
-from kbench.values import OK, Device, Outcome
+from kbench.words.text import listed, plain
 
 _TAKEN = re.compile(r"EADDRINUSE|address already in use", re.IGNORECASE)
 _LOST = re.compile(

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from kbench import hooks
+from kbench.base.masking import masked_arguments
 from kbench.cli import core_commands, hints
 from kbench.cli.options import asked_by, how
 from kbench.environments.interpreters import CHANNEL
 from kbench.errors import UserError
 from kbench.hooks import Command
-from kbench.masking import masked_arguments
-from kbench.text import meant, nearest
 from kbench.version import __version__
+from kbench.words.text import meant, nearest
 
 HELP = "help"  # `help` and `help COMMAND` are the same as --help
 ALL = "--help-all"
@@ -87,6 +87,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         raise UserError(_no_command(arguments))
     command = named or "run"
     about, usual = known[command].about, known[command].usual
+    usual += tuple(one for further in hooks.further_options(command) if usual for one in further.usual)
     # An option of another command is not taken for the beginning of one of this: `run --form` is not --format.
     foreign = {option for one in known for option in _options_of(one)} - {*_options_of(command)}
     abbreviated = not foreign & {argument.partition("=")[0] for argument in arguments}

@@ -6,11 +6,12 @@ import argparse
 import os
 from collections.abc import Callable, Iterable
 
-from kbench import paths, store
+from kbench import store
+from kbench.base import paths
 from kbench.cli import arguments
 from kbench.errors import UserError
+from kbench.records.values import bare
 from kbench.selection import backends, examples, suites
-from kbench.values import bare
 
 ASKED = "_ARGCOMPLETE"  # set by the shell if it asks
 

@@ -27,11 +27,11 @@ COMMANDS: Mapping[str, Command] = {
         *_named("run"),
         options=(
             *SELECTION, "--suite", VARIANTS, "--profile", OVERRIDES, HOW_OFTEN, MORE, *OF_CELLS, DATA,
-            "--baseline", "--name", "--dry-run", DETAIL, "--explain", "--trace", "--no-plots", *SHOWN, "--results",
+            "--baseline", "--name", "--dry-run", DETAIL, "--no-plots", *SHOWN, "--results",
         ),
         usual=(
             "--backends", "--examples", "--suite", "--profile", "--epochs", "--batch-size", "--repeats", "--budget",
-            "--device", "--baseline", "--name", "--dry-run", "--verbose", "--explain",
+            "--device", "--baseline", "--name", "--dry-run", "--verbose",
         ),
     ),
     "script": Command(
@@ -40,15 +40,15 @@ COMMANDS: Mapping[str, Command] = {
         "run your own Keras program, unchanged, on each backend",
         *_named("script"),
         options=(
-            "file", "-m", "--backends", WHAT, "--python", "--channel", "--with", "--shims", "--max-epochs",
+            "file", "-m", "--backends", WHAT, "--python", "--channel", "--with", "--max-epochs",
             "--max-steps", MORE, "--compare-lines", "--seed", "--seeds", "--init", "--workdir",
             "--keep-files", HOW_OFTEN, "--timeout", "--memory-limit", "--data-dir", "--baseline",
             "--name", "--dry-run",
-            DETAIL, "--explain", "--trace", "--show-output", "--no-plots", *SHOWN, "--results",
+            DETAIL, "--show-output", "--no-plots", *SHOWN, "--results",
         ),
         usual=(
             "file", "-m", "--backends", "--with", "--max-epochs", "--max-steps", "--variant", "--compare-lines",
-            "--seeds", "--init", "--workdir", "--repeats", "--budget", "--device", "--verbose", "--explain",
+            "--seeds", "--init", "--workdir", "--repeats", "--budget", "--device", "--verbose",
             "--show-output",
         ),
         takes_program=True,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kbench import asked
+from kbench.records import asked
 
 WHAT, NUMBERS, MORE = f"@{asked.WHAT}", f"@{asked.NUMBERS}", f"@{asked.MORE}"  # the options of axes that stand here
 SELECTION = ("--backends", WHAT, "--python", "--channel", "--examples")

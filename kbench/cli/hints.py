@@ -9,12 +9,13 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from kbench import paths, store
+from kbench import store
+from kbench.base import paths
 from kbench.cli import core_commands
 from kbench.errors import UserError
+from kbench.records.values import NATIVE, bare, base
 from kbench.selection import backends
-from kbench.text import meant
-from kbench.values import NATIVE, bare, base
+from kbench.words.text import meant
 
 _PROGRAMS = (".py", ".ipynb")
 

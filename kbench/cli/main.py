@@ -9,10 +9,10 @@ import sys
 from collections.abc import Sequence
 
 from kbench import hooks
+from kbench.base.masking import without_passwords
 from kbench.cli import arguments, completion, streams
 from kbench.errors import UserError
-from kbench.masking import without_passwords
-from kbench.text import plain
+from kbench.words.text import plain
 
 # New objects until garbage collection looks for cycles: a large run has many objects and hardly a cycle.
 _SELDOM = 100_000

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from kbench.base.paths import with_home
 from kbench.errors import UserError
-from kbench.paths import with_home
 from kbench.selection.declared import requirements
-from kbench.text import nearest
+from kbench.words.text import nearest
 
 
 def list_of(

@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from kbench import axes, hooks
-from kbench.asked import Asked, Numbers, Words
-from kbench.axes import Axis
+from kbench import hooks
+from kbench.base.paths import with_home
 from kbench.cli.option_types import (
     column_list,
     duration,
@@ -25,9 +24,11 @@ from kbench.cli.option_types import (
     word_of,
 )
 from kbench.cli.script_options import SCRIPT
-from kbench.paths import with_home
 from kbench.planning.request import BUDGET, LAST_SEED, Request
-from kbench.values import FAILED, PRECISION, TIMEOUT, UNAVAILABLE, UNSUPPORTED
+from kbench.records import axes
+from kbench.records.asked import Asked, Numbers, Words
+from kbench.records.axes import Axis
+from kbench.records.values import FAILED, PRECISION, TIMEOUT, UNAVAILABLE, UNSUPPORTED
 
 KINDS = ("environments", "data", "compiled", "all")  # what `clean` can remove
 RETRIED = (FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED)  # what `resume --retry` can measure again
@@ -53,7 +54,7 @@ def _one_of(command: str, words: tuple[str, ...]) -> dict[str, Any]:
 
 _IN = "in"  # command -> what is otherwise of an option there
 
-# Those of axes are in kbench.axes.
+# Those of axes are in kbench.records.axes.
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
     # What is measured, and where.
     "--backends": {
@@ -105,7 +106,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--budget": {
         **_TIME,
         "help": f"start no process that would take the run beyond this time, such as 90s, 10m or 1h (default: "
-        f"{BUDGET / 60:.0f}m; 1m for a script with --explain)",
+        f"{BUDGET / 60:.0f}m)",
         _IN: {
             "resume": {"help": "also measure open rows again, for up to this time, such as 90s, 10m or 1h"},
         },
@@ -149,16 +150,6 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "two_outputs, sequence_to_sequence, subclassed, or any that `list` shows",
     },
     **SCRIPT,
-    "--explain": {
-        **_FLAG,
-        "help": "find out why backends differ, with extra runs: times of each layer and the optimizer; for a script "
-        "also input data, copies to the device, jit_compile, run_eagerly, results",
-    },
-    "--trace": {
-        **_FLAG,
-        "help": "after the measurement, trace 8 steps with each framework's profiler: a file for Perfetto "
-        "(ui.perfetto.dev) in the cell's folder, and tables of the slowest operations",
-    },
     "--show-output": {**_FLAG, "help": "print each cell's stdout when the cell ends"},
     # How a cell runs.
     "--timeout": {

@@ -51,10 +51,6 @@ SCRIPT: Mapping[str, Mapping[str, Any]] = {
             }
         },
     },
-    "--shims": {
-        "action": "store_true",
-        "help": "also accept names of the other Keras generation, such as lr, fit_generator, np_utils, learning_rate",
-    },
     "--max-epochs": {"type": whole(1, 10**9), "metavar": "N", "help": "stop each fit after N epochs"},
     "--max-steps": {
         "type": whole(1, 10**9),

@@ -13,7 +13,7 @@ from kbench.cli.arguments import names_of
 from kbench.cli.options import how as declared
 from kbench.environments.interpreters import CHANNEL
 from kbench.errors import UserError
-from kbench.text import nearest
+from kbench.words.text import nearest
 
 OptionValue = str | int | float | bool | PathLike[str] | None
 OptionValues = OptionValue | Sequence[OptionValue]
@@ -22,7 +22,7 @@ OptionValues = OptionValue | Sequence[OptionValue]
 def options(command: str, words: Mapping[str, OptionValues]) -> dict[str, Any]:
     """The command's options by the names that `argparse` would give them, its defaults included. Raises UserError."""
     known = {_word(name): (name, declared(name, command)) for name in names_of(command)}
-    for further in hooks.further_options(command):
+    for further in (one for one in hooks.further_options(command) if not one.kept):
         if of_feature := [one for one in map(_word, further.options) if words.get(one)]:
             raise UserError(
                 f"{of_feature[0]}=... is an option of the command line alone: use that, then kbench.load."

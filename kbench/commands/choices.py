@@ -9,15 +9,18 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from kbench import axes, paths
+from kbench import hooks
+from kbench.base import paths
+from kbench.base.masking import masked_arguments, without_passwords
 from kbench.cli import arguments
 from kbench.cli.options import asked_by
 from kbench.environments import interpreters
 from kbench.environments.interpreters import Choice
 from kbench.errors import UserError
 from kbench.machine import devices
-from kbench.masking import masked_arguments, without_passwords
 from kbench.planning.request import BUDGET, ChosenPython, Request, Script, cores
+from kbench.records import axes
+from kbench.records.values import PRECISION, Backend, Device, Example
 from kbench.screen.output import Output
 from kbench.screen.terminal import USUAL
 from kbench.selection import examples, scripts, suites, variants
@@ -25,18 +28,15 @@ from kbench.selection import names as selection
 from kbench.selection.known import known_examples
 from kbench.selection.suites import Suite
 from kbench.tables import columns
-from kbench.values import PRECISION, Backend, Device, Example
 
 Options = Mapping[str, Any]  # of a command, by the names that kbench.cli.options gives them
 
-EXPLAINED_BUDGET = 60.0  # seconds, of a script with --explain
 # What a suite says of its examples, where the user does not.
 _OF_SUITE = ("batch_size", "workers", "threads", "image_data_format", "task", "data_source")
 
 # Options for a program, of commands that take examples, too.
 _OF_PROGRAMS = {
     "--with": "packages",
-    "--shims": "shims",
     "--max-epochs": "max_epochs",
     "--max-steps": "max_steps",
     "--workdir": "workdir",
@@ -69,6 +69,7 @@ def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Devic
         "values": values(options) | {axes.DEVICE: tuple(one.label for one in on)},
         "threads_each": options.get("threads") is not None,
         "suite": suite,
+        "asked": _asked_of_features(options),
         "data_dir": None if mirror is None else paths.portable(mirror),
         "pass_env": passed_variables(options),
         "baseline": chosen_baseline(options.get("baseline"), [one.name for one in chosen.chosen]),
@@ -76,6 +77,13 @@ def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Devic
     if program is not None:
         asked["script"] = script(options, program, module, known)
     return Request(**asked)
+
+
+def _asked_of_features(options: Options) -> dict[str, Any]:
+    """The options of features that a request keeps, where they were given."""
+    kept = [one for one in hooks.further_options(options["command"]) if one.kept]
+    names = [name.lstrip("-").replace("-", "_") for one in kept for name in one.options]
+    return {name: options[name] for name in names if options.get(name)}
 
 
 def values(options: Options) -> dict[str, tuple[axes.Value, ...]]:
@@ -98,7 +106,9 @@ def script(options: Options, program: Example, module: str, known: Mapping[str, 
 
 def check_no_program(options: Options) -> None:
     """Raises UserError if an option for a program is given to an example."""
-    names = {flag: name for flag, name in _OF_PROGRAMS.items() if name in options}
+    further = (one for one in hooks.further_options(options["command"]) if one.of_programs)
+    of_features = {flag: flag.lstrip("-").replace("-", "_") for one in further for flag in one.options}
+    names = {flag: name for flag, name in {**_OF_PROGRAMS, **of_features}.items() if name in options}
     if options["arguments"] or any(options[name] not in (None, False, (), "copy") for name in names.values()):
         flags = ", ".join(names)
         raise UserError(f"{flags} and what follows -- are for a program of your own: name it with --script.")
@@ -195,8 +205,13 @@ def _how_often(options: Options) -> dict[str, Any]:
     small = options.get("profile") == "smoke" and not (precision or budget)
     if repeats or small or "repeats" not in options:
         return {}
-    explained = options["command"] == "script" and options.get("explain")  # the question is why, more than how much
-    return {"precision": precision or PRECISION, "budget": budget or (EXPLAINED_BUDGET if explained else BUDGET)}
+    usual = [
+        seconds
+        for further in hooks.further_options(options["command"])
+        for name, seconds in further.budget.items()
+        if options.get(name)
+    ]
+    return {"precision": precision or PRECISION, "budget": budget or min(usual, default=BUDGET)}
 
 
 def data_folder(options: Options) -> Path | None:

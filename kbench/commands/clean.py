@@ -6,11 +6,11 @@ import argparse
 
 from tabulate import tabulate
 
-from kbench import disk_usage, paths
+from kbench.base import disk_usage, paths
 from kbench.cache import folder
 from kbench.cli import arguments
 from kbench.cli.options import KINDS
-from kbench.text import size
+from kbench.words.text import size
 
 ABOUT = {
     "environments": "the backends' environments",

@@ -10,7 +10,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from kbench import __version__, disk_usage, paths
+from kbench import __version__
+from kbench.base import disk_usage, paths
 from kbench.cache import folder as cache_folder
 from kbench.cli import arguments
 from kbench.commands import choices, doctor_data
@@ -20,11 +21,11 @@ from kbench.environments.interpreters import Choice
 from kbench.errors import Unavailable, Unsupported, UserError
 from kbench.machine import devices
 from kbench.machine.host import visible_cores
+from kbench.records.values import Backend, Build, Device
 from kbench.screen import terminal
 from kbench.selection.builds import pick_build
 from kbench.selection.known import known_backends, known_examples
-from kbench.text import plain, size
-from kbench.values import Backend, Build, Device
+from kbench.words.text import plain, size
 
 TO_DO = "to do"
 # The largest environment for a CPU takes 1.4 GiB, and as much again in uv's cache; CUDA's libraries 4 GiB more.

@@ -10,7 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from kbench import datasets, paths
+from kbench import datasets
+from kbench.base import paths
 from kbench.bootstrap import browser
 from kbench.cli import arguments
 from kbench.commands.finding import DoctorFinding
@@ -18,9 +19,9 @@ from kbench.datasets import SYNTHETIC, Origin, addresses, archives, describe, fe
 from kbench.datasets.registry import REGISTRY
 from kbench.environments import debian
 from kbench.errors import UserError
+from kbench.records.values import CHANNELS_FIRST, CHANNELS_LAST, Backend, Example
 from kbench.selection import names
 from kbench.selection.known import known_examples
-from kbench.values import CHANNELS_FIRST, CHANNELS_LAST, Backend, Example
 
 README = paths.PACKAGE.parent / "README.md"  # of a checkout
 PROFILE = "quick"  # the default of the commands with which the README begins

@@ -9,15 +9,15 @@ from os import PathLike
 from typing import Any
 
 from kbench import store
-from kbench.causes.explained import Explained
+from kbench.base.masking import masked_arguments
 from kbench.cli import words
 from kbench.cli.words import OptionValues
 from kbench.commands import choices
 from kbench.errors import Interrupted, Stopped, UserError
 from kbench.machine import devices
-from kbench.masking import masked_arguments
 from kbench.outputs import dataframes
 from kbench.outputs.dataframes import RunData
+from kbench.outputs.told import ToldRun
 from kbench.planning.request import Request
 from kbench.screen import finish, output
 from kbench.screen.listener import Screen
@@ -75,7 +75,7 @@ def run_command(command: str, given: Mapping[str, OptionValues], arguments: Sequ
             print("kbench: interrupted; what was measured is kept.", file=sys.stderr)
         except Stopped as stopped:
             raise finish.how_to_go_on(stopped) from stopped
-        analysis = Explained(there)
+        analysis = ToldRun(there)
         output.export_rows(analysis, wanted)
         finish.write(analysis, wanted.plots)
         return dataframes.data(analysis, interrupts.INTERRUPTED_STATUS if interrupted else finish.status(there))

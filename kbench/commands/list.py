@@ -10,13 +10,16 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from kbench import datasets, hooks, paths, workloads
+from kbench import datasets, hooks
+from kbench.base import paths
 from kbench.commands import choices, list_runs
 from kbench.comparison import published
 from kbench.environments import costs, ensure, interpreters
 from kbench.environments.interpreters import Choice
 from kbench.errors import Unavailable, Unsupported, UserError
 from kbench.machine import devices
+from kbench.records import workloads
+from kbench.records.values import Backend, Device, Example
 from kbench.screen import terminal
 from kbench.selection import suites
 from kbench.selection.builds import pick_build
@@ -24,8 +27,7 @@ from kbench.selection.known import known_backends, known_examples
 from kbench.tables import grid
 from kbench.tables import published as tables
 from kbench.tables.csv import records_csv
-from kbench.text import as_json, nearest
-from kbench.values import Backend, Device, Example
+from kbench.words.text import as_json, nearest
 
 _BACKENDS = ["backend", "what it is", "can", "Python", "installed"]
 _COSTS = ["install (s)", "size (MiB)", "packages", "Python used", "compilers"]  # of data: a table has no room

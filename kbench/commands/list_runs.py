@@ -11,7 +11,7 @@ from kbench.machine.provenance import kind
 from kbench.screen import terminal
 from kbench.tables import grid, runs
 from kbench.tables.grid import Grid
-from kbench.text import plain
+from kbench.words.text import plain
 
 
 def print_runs(results: Path, form: str) -> None:

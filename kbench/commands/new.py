@@ -6,13 +6,13 @@ import argparse
 import re
 import shlex
 
-from kbench import paths
+from kbench.base import paths
 from kbench.cli import arguments
 from kbench.errors import UserError
 from kbench.screen import terminal
 from kbench.selection import examples
 from kbench.selection.known import known_examples
-from kbench.text import nearest
+from kbench.words.text import nearest
 
 
 def main(options: argparse.Namespace) -> int:

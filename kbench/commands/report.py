@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kbench import hooks, store
-from kbench.causes.explained import Explained
 from kbench.commands import choices
 from kbench.errors import Refused, UserError
+from kbench.outputs.told import ToldRun
 from kbench.screen import output
 from kbench.store import RunResults
 
@@ -42,7 +42,7 @@ def main(options: argparse.Namespace) -> int:
             raise UserError(f"{run} is of `{kind.name}`, which has no plots: leave --plot-style and --plot-size out.")
         return kind.report(measured, wanted)
     baseline = _baseline(options.baseline, [measured])
-    analysis = Explained(measured, baseline)
+    analysis = ToldRun(measured, baseline)
     style = _style(options.plot_style, options.plot_size, wanted.plots)
     try:
         one_run.rebuild(analysis, style, wanted.plots)
@@ -66,7 +66,7 @@ def _together(page: Path, runs: Sequence[RunResults], baseline: str, style: Styl
     """Write one page of all the runs."""
     from kbench.outputs import several_runs
 
-    drawings, missing = several_runs.write_page(page, [Explained(run, baseline) for run in runs], style, plots)
+    drawings, missing = several_runs.write_page(page, [ToldRun(run, baseline) for run in runs], style, plots)
     print(f"{len(runs)} runs on one page: {page}")
     if drawings:
         count = len(drawings) // 2

@@ -8,13 +8,13 @@ from kbench.commands import choices
 from kbench.environments import ensure, locks
 from kbench.errors import Unavailable, Unsupported
 from kbench.machine import devices
+from kbench.records.values import base
 from kbench.screen.listener import Screen
 from kbench.selection import names
 from kbench.selection.builds import pick_build
 from kbench.selection.known import known_backends
 from kbench.session import making, prepare
 from kbench.session.events import notes
-from kbench.values import base
 
 
 def main(options: argparse.Namespace) -> int:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import msgspec
 
-from kbench import paths
+from kbench.base import paths
 from kbench.errors import UserError
+from kbench.records.values import NATIVE, OK
 from kbench.summary import Summary
-from kbench.values import NATIVE, OK
 
 _SECONDS = {"s": 1, "min": 60}  # in a unit
 

@@ -10,8 +10,8 @@ from statistics import median
 from kbench.analysis.learning import learning_curves
 from kbench.analysis.times import step_times
 from kbench.comparison.published import PublishedFigure, same_backend
+from kbench.records.values import OK, Measured
 from kbench.summary import Summary
-from kbench.values import OK, Measured
 
 METRIC = "test_accuracy"
 

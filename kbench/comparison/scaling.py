@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kbench import axes
-from kbench.axes import Axis, RowKey
+from kbench.records import axes
+from kbench.records.axes import Axis, RowKey
+from kbench.records.values import OK, Interval
 from kbench.summary import Summary
-from kbench.values import OK, Interval
 
 _REACH = 4.0  # intervals are cut at so many times the highest and lowest point: some are a hundred times as wide
 _ROOM = 2.0  # the ideal line ends at so many times the highest point, or it would squeeze the others

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from kbench import paths
-from kbench.arrays import Data
+from kbench.base import paths
+from kbench.base.arrays import Data
 from kbench.datasets import archives, fetch, origins, prepared
 from kbench.datasets.origins import REAL, SYNTHETIC, MissingFile, MissingFiles, Needed, Origin, describe
 from kbench.datasets.prepared import Recipe
 from kbench.datasets.registry import REGISTRY, Registry, RemoteFile
 from kbench.errors import UserError
-from kbench.text import meant
+from kbench.words.text import meant
 
 INPUTS = ("image", "flat", "sequence")
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kbench.datasets.prepared import sync
-from kbench.values import CHANNELS_FIRST
+from kbench.records.values import CHANNELS_FIRST
 
 CHUNK = 4096  # samples that are hashed at a time
 

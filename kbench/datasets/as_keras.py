@@ -14,7 +14,8 @@ from typing import IO
 import numpy as np
 from filelock import FileLock
 
-from kbench import paths
+from kbench.base import paths
+from kbench.base.whole_folders import scratch
 from kbench.datasets import archives, fetch, mnist, origins
 from kbench.datasets.imdb import reviews_of
 from kbench.datasets.origins import MissingFile
@@ -29,7 +30,6 @@ from kbench.datasets.registry import (
     RemoteFile,
 )  # fmt: skip
 from kbench.errors import UserError
-from kbench.whole_folders import scratch
 
 WORD_INDEX = "imdb_word_index.json"
 _BATCHES = "cifar-10-batches-py"

@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 
 from filelock import FileLock
 
+from kbench.base.whole_folders import scratch
 from kbench.datasets import addresses, archives
 from kbench.datasets.registry import RemoteFile
 from kbench.errors import UserError
-from kbench.whole_folders import scratch
 
 # Seconds to connect and between two packets: without internet it should fail quickly.
 TIMEOUT = (4.0, 30.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from kbench.arrays import Data
+from kbench.base.arrays import Data
 from kbench.datasets import arrays, babi, cifar10, imdb, mnist, npz, prepared, shakespeare, synthetic
 from kbench.datasets.arrays import Contents, Create
 from kbench.datasets.prepared import Recipe

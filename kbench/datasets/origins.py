@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
-from kbench import paths
+from kbench.base import paths
 from kbench.datasets import addresses, fetch, prepared
 from kbench.datasets.prepared import Recipe
 from kbench.datasets.registry import Dataset, RemoteFile, Shipped

@@ -13,9 +13,9 @@ from typing import Any
 
 from filelock import FileLock
 
-from kbench.arrays import Data
+from kbench.base.arrays import Data
+from kbench.base.whole_folders import whole
 from kbench.errors import UserError
-from kbench.whole_folders import whole
 
 SCHEMA = 1  # of meta.json
 VERSION = 2  # of the preparation: raise it when an array or its hash changes

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-from kbench import disk_usage
+from kbench.base import disk_usage
 from kbench.environments import folders
 from kbench.environments.packages import in_folder, packages
-from kbench.values import Environment
+from kbench.records.values import Environment
 
 MIB = 1 << 20
 

@@ -18,15 +18,15 @@ from pathlib import Path
 import filelock
 from packaging.utils import canonicalize_name
 
-from kbench import paths
+from kbench.base import paths
+from kbench.base.whole_folders import whole_in_place
 from kbench.environments import costs, installers, interpreters
 from kbench.environments.folders import MARKER, SCHEMA, finished, installed, lock_sha256, lock_text, path_of
 from kbench.environments.folders import python as python_of
 from kbench.environments.interpreters import Choice, Interpreter
 from kbench.environments.packages import pinned
 from kbench.errors import Unavailable, UserError
-from kbench.values import Backend, Build, Environment
-from kbench.whole_folders import whole_in_place
+from kbench.records.values import Backend, Build, Environment
 
 LIBRARIES = "kbench-lib"
 DEBIAN = "debian"

@@ -12,13 +12,13 @@ from pathlib import Path
 from filelock import FileLock
 from packaging.utils import canonicalize_name
 
+from kbench.base.masking import without_passwords
+from kbench.base.whole_folders import whole
 from kbench.environments import installers
 from kbench.environments.folders import ADDED
 from kbench.environments.packages import packages, pinned
 from kbench.errors import Unavailable, UserError
-from kbench.masking import without_passwords
-from kbench.values import Environment
-from kbench.whole_folders import whole
+from kbench.records.values import Environment
 
 LOCK = "kbench.lock"  # its packages with hashes; written last
 SECONDS = 1800

@@ -11,7 +11,7 @@ from typing import Any
 
 from kbench.environments.interpreters import Choice
 from kbench.errors import UserError
-from kbench.values import Backend, Build, base
+from kbench.records.values import Backend, Build, base
 
 SCHEMA = 1
 MARKER = "kbench.json"  # written last: an environment without it is half-made and is made again

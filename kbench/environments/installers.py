@@ -17,9 +17,9 @@ from pathlib import Path
 
 import uv
 
+from kbench.base.masking import without_passwords
+from kbench.base.whole_folders import whole
 from kbench.environments.pip_config import uv_variables
-from kbench.masking import without_passwords
-from kbench.whole_folders import whole
 
 LOOK_SECONDS = 0.5
 _WATCH: ContextVar[Callable[[int], None]] = ContextVar("watch", default=lambda pid: None)

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import filelock
 
-from kbench import paths
+from kbench.base import paths
+from kbench.base.whole_folders import whole_in_place
 from kbench.environments import installers
 from kbench.errors import Unavailable, UserError
-from kbench.values import IN_FULL, Backend, bare
-from kbench.whole_folders import whole_in_place
+from kbench.records.values import IN_FULL, Backend, bare
 
 AS_IS = ",as-is"
 PROBE_SECONDS = 30  # a Python on a cold network folder takes its time

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from kbench import paths
+from kbench.base import paths
 from kbench.environments import installers
 from kbench.environments.packages import pinned
 from kbench.errors import UserError
-from kbench.values import Backend, Build
+from kbench.records.values import Backend, Build
 
 PLATFORM = "x86_64-manylinux_2_28"
 RESOLVE_SECONDS = 600

@@ -13,7 +13,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import NormalizedName, canonicalize_name
 
-from kbench.values import Environment
+from kbench.records.values import Environment
 
 SECONDS = 30  # a Python on a cold network folder takes its time
 SEARCH_PATH = "import json, sys; print(json.dumps(sys.path[1:]))"  # without the current folder

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kbench.errors import UserError
-from kbench.values import Device
+from kbench.records.values import Device
 
 CPU = Device("cpu")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kbench.machine.devices import driver
-from kbench.values import Device
+from kbench.records.values import Device
 
 # Numbers of nvml.h, the same in every release.
 _SM_CLOCK, _MEMORY_CLOCK, _GPU_TEMPERATURE = 1, 2, 0

@@ -20,7 +20,7 @@ import numpy as np
 import psutil
 import threadpoolctl
 
-from kbench.paths import PACKAGE
+from kbench.base.paths import PACKAGE
 
 MATRIX = 768  # rows and columns of the first product
 LARGEST_MATRIX = 6144

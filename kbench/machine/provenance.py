@@ -14,10 +14,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from kbench.base.paths import PACKAGE
 from kbench.machine import gpu_state, host
 from kbench.machine.host import value_or
-from kbench.paths import PACKAGE
-from kbench.values import Device
+from kbench.records.values import Device
 from kbench.version import __version__
 
 

@@ -12,17 +12,19 @@ from typing import Any
 
 import pandas as pd
 
-from kbench import axes, paths, store
+from kbench import store
 from kbench.analysis.rows import Analysis, command_to_repeat, summarised
 from kbench.analysis.times import machine_stability
 from kbench.analysis.times.processes import Process
+from kbench.base import paths
 from kbench.machine.provenance import describe
 from kbench.outputs import findings
+from kbench.records import axes
+from kbench.records.values import Cell, Measured, Outcome
 from kbench.summary import Summary
 from kbench.tables import content
 from kbench.tables.answers import headline
 from kbench.tables.csv import epochs_columns, process_columns, summary_columns
-from kbench.values import Cell, Measured, Outcome
 
 _WHOLE = {"epoch", "epochs_done"} | {
     one.name for kind in (Summary, Cell, Outcome) for one in fields(kind) if one.type in ("int", "int | None")

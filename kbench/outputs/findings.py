@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from kbench import axes
-from kbench.findings import Finding
-from kbench.sentences import sentence
+from kbench.records import axes
+from kbench.records.findings import Finding
 from kbench.summary import Summary
-from kbench.text import as_json
+from kbench.words.sentences import sentence
+from kbench.words.text import as_json
 
 SCHEMA = 1
 _OF_ROW = ("example", "backend", "image_data_format", "device")

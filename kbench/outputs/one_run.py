@@ -8,14 +8,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from kbench import axes, store
+from kbench import store
 from kbench.analysis.rows import Analysis, command_to_repeat, tuned
-from kbench.causes.explained import Explained
 from kbench.comparison import published, published_accuracy
 from kbench.comparison.published_accuracy import PublishedAccuracy
 from kbench.comparison.scaling import within
 from kbench.machine.provenance import describe
 from kbench.outputs.findings import findings_json
+from kbench.outputs.told import ToldRun
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
 from kbench.plots.keras_cost import keras_cost
@@ -24,6 +24,8 @@ from kbench.plots.overview import overview
 from kbench.plots.performance_profile import performance_profile
 from kbench.plots.scaling import scaling
 from kbench.plots.styles import OWN, Style, caption, key, row_styles, same_learning
+from kbench.records import axes
+from kbench.records.values import FAILED, TIMEOUT, Measured
 from kbench.report.page import html
 from kbench.selection import suites
 from kbench.store.files import os_errors_as_user_errors, remove_others, replace
@@ -35,7 +37,6 @@ from kbench.tables.content import by_example, of_table
 from kbench.tables.csv import epochs_csv, memory_csv, summary_csv
 from kbench.tables.latex import latex
 from kbench.tables.page import Run, page
-from kbench.values import FAILED, TIMEOUT, Measured
 
 _OF_RUN = ("overview", "performance-profile", "keras-cost")
 _OF_EXAMPLE = ("convergence", "memory", "seconds")
@@ -47,7 +48,7 @@ PICTURES = tuple(
 )
 
 
-def rebuild(analysis: Explained, style: Style = OWN, plots: bool = True) -> list[Path]:
+def rebuild(analysis: ToldRun, style: Style = OWN, plots: bool = True) -> list[Path]:
     """Write what is derived from a run's raw files: tables, plots and pages; return their paths.
 
     The same raw files give the same bytes. Without `plots` none are drawn, and earlier ones are kept. Raises
@@ -83,12 +84,12 @@ def rebuild(analysis: Explained, style: Style = OWN, plots: bool = True) -> list
     return [run / name for name in files]
 
 
-def report(runs: Iterable[Explained]) -> bytes:
+def report(runs: Iterable[ToldRun]) -> bytes:
     """report.html of the runs."""
     return html(list(map(of_report, runs))).encode(errors="backslashreplace")
 
 
-def of_report(analysis: Explained) -> Run:
+def of_report(analysis: ToldRun) -> Run:
     """The run as report.html shows it."""
     results, summaries = analysis.run, analysis.rows
     figures = published.read_or_empty()

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kbench.analysis.rows import Analysis
-from kbench.causes.explained import Explained
 from kbench.comparison.scaling import SweepRun, lines
 from kbench.errors import UserError
 from kbench.machine.provenance import gpu_names, processor
 from kbench.outputs.one_run import colors, file_name, of_report, signed
+from kbench.outputs.told import ToldRun
 from kbench.plots.scaling import scaling
 from kbench.plots.styles import OWN, Style, row_styles
 from kbench.report.page import html
@@ -20,7 +20,7 @@ _OWN = ("scaling-*.png", "scaling-*.svg")
 
 
 def write_page(
-    page: Path, runs: Sequence[Explained], style: Style = OWN, plots: bool = True
+    page: Path, runs: Sequence[ToldRun], style: Style = OWN, plots: bool = True
 ) -> tuple[list[Path], list[str]]:
     """Write the runs' report.html to `page`, and wanted plots into the folder beside it.
 

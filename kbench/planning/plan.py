@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from kbench import axes, paths
+from kbench.base import paths
 from kbench.datasets import Origin
 from kbench.environments import locks
 from kbench.errors import UserError
@@ -15,8 +15,8 @@ from kbench.machine import devices
 from kbench.planning import rows
 from kbench.planning.request import LAST_SEED, Request
 from kbench.planning.tasks import CellTask, start_of_sha256
-from kbench.selection import examples, scripts, variants
-from kbench.values import (
+from kbench.records import axes
+from kbench.records.values import (
     OK,
     UNAVAILABLE,
     UNSUPPORTED,
@@ -29,6 +29,7 @@ from kbench.values import (
     Outcome,
     base,
 )
+from kbench.selection import examples, scripts, variants
 
 OF_SUITE = ": "  # between a dataset and what a suite asks for
 
@@ -58,7 +59,7 @@ class Plan:
 
     def in_turns(self) -> bool:
         """Whether cells that are ranked together run side by side, where their device allows it."""
-        return any(task.parity is None for task in self.to_measure()) and self.request.interleave == "on"
+        return any(task.takes_turns for task in self.to_measure()) and self.request.interleave == "on"
 
     def environments(self) -> list[tuple[Backend, Build]]:
         """The backends and builds that the cells need, each once."""

@@ -12,23 +12,23 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
-from kbench import axes, paths
-from kbench.axes import Value
+from kbench.base import paths
+from kbench.base.masking import MASK, masked_arguments, without_passwords
 from kbench.environments.interpreters import Choice
 from kbench.errors import UserError
 from kbench.machine.host import visible_cores
-from kbench.masking import MASK, masked_arguments, without_passwords
 from kbench.planning.tasks import start_of_sha256
+from kbench.records import axes
+from kbench.records.axes import Value
+from kbench.records.values import Example, base
 from kbench.selection.suites import INFER, Suite
 from kbench.selection.variants import named_arguments
-from kbench.values import Example, base
 
 BUDGET = 600.0  # seconds, by default
 LAST_SEED = 2**32 - 1  # what numpy takes
 
 SAME_BATCH: Final = "same-batch"
 OTHER_JIT: Final = "other-jit"
-INSIDE: Final = "inside"  # the part of a run that looks into training steps
 MAX: Final = "max"
 
 Names = Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
@@ -62,10 +62,9 @@ class Script:
     packages: tuple[str, ...] = ()  # requirements in addition to those of the backends
     left_out: tuple[str, ...] = ()  # its own requirements that are kbench's: Keras and frameworks
     requires_python: str = ""  # as the program has it
-    shims: bool = False  # whether names of the other Keras generation work, too
     max_epochs: Count | None = None  # of each fit
     max_steps: Count | None = None  # of each epoch
-    # The change of --explain: only the first batch, or run_eagerly off or else jit_compile inverted.
+    # A change that may tell why rows differ: only the first batch, or run_eagerly off or else jit_compile inverted.
     variant: Literal["", "same-batch", "other-jit"] = ""  # SAME_BATCH, OTHER_JIT
 
     def kept(self) -> dict[str, Any]:
@@ -110,8 +109,7 @@ class Request:
     extra_repeats: Mapping[str, tuple[Count, ...]] = field(default_factory=dict)
     # Row (its id) -> (repeat, number) of the processes that only time some steps, added so far
     short: Mapping[str, tuple[tuple[Count, Count], ...]] = field(default_factory=dict)
-    explain: bool = False  # whether is measured, after all else, why rows differ
-    trace: bool = False  # whether some steps are traced then
+    asked: Mapping[str, Any] = field(default_factory=dict)  # what features were asked for: their options, by name
     interleave: Literal["on", "off"] = "on"  # whether the cells of an example run side by side, in turns
     seed: Annotated[int, msgspec.Meta(ge=0, le=LAST_SEED)] = 0
     seeds: Literal["same", "different"] = "same"

@@ -7,8 +7,13 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from kbench import axes, datasets
-from kbench.axes import (
+from kbench import datasets, hooks
+from kbench.base.masking import masked_variables
+from kbench.errors import Unavailable, Unsupported, UserError
+from kbench.planning.request import MAX, Request
+from kbench.planning.tasks import DIVIDING, MACHINES, PROCESSES, CellTask, guest_sha256, of_build
+from kbench.records import axes
+from kbench.records.axes import (
     BACKEND,
     BATCH_SIZE,
     DATA,
@@ -24,14 +29,7 @@ from kbench.axes import (
     WORKERS,
     Value,
 )
-from kbench.errors import Unavailable, Unsupported, UserError
-from kbench.masking import masked_variables
-from kbench.planning.request import MAX, Request
-from kbench.planning.tasks import DIVIDING, MACHINES, PROCESSES, CellTask, guest_sha256, of_build
-from kbench.selection import sources, twins
-from kbench.selection.builds import pick_build
-from kbench.selection.suites import INFER, TRAIN
-from kbench.values import (
+from kbench.records.values import (
     CHANNELS_FIRST,
     CHANNELS_LAST,
     EXPORT,
@@ -44,6 +42,9 @@ from kbench.values import (
     Example,
     Outcome,
 )
+from kbench.selection import sources, twins
+from kbench.selection.builds import pick_build
+from kbench.selection.suites import INFER, TRAIN
 
 # Time limits only catch cells that hang. The slowest cells of the reference run took 0.02 s per training sample,
 # 0.7 s per sample of ResNet-50's inference, and 160 s to compile.
@@ -111,7 +112,7 @@ def of_example(
                 memory_limit_mib=request.memory_limit_mib,
                 script=_of_script(request, backend),
                 engine=_engine(backend, values, request),
-                guest_sha256=guest_sha256(),
+                guest_sha256=guest_sha256(*map(hooks.guest_folder, _parts(request))),
                 **_of_example(example, request, values),
                 **of_backend,
                 **of_twin,
@@ -168,7 +169,12 @@ def _of_script(request: Request, backend: Backend) -> dict[str, Any] | None:
     kept = {name: value for name, value in kept.items() if name not in ("variants", "compare_lines")}
     of_variant = {"arguments": (*kept["arguments"], *added), "added": added} if added else {}
     of_seeds = {"shift_seeds": True} if request.seeds == "different" else {}  # the program's own, by the cell's
-    return {**kept, **of_variant, **of_seeds}
+    return {**kept, **of_variant, **of_seeds, "parts": _parts(request)}
+
+
+def _parts(request: Request) -> tuple[str, ...]:
+    """The features that do something in the process of a program."""
+    return tuple(one.feature for one in hooks.program_parts(request.asked) if one.asked)
 
 
 def repeats(task: CellTask, request: Request) -> set[int]:

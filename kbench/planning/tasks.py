@@ -12,12 +12,12 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
-from kbench import axes
+from kbench.base.paths import GUEST
 from kbench.environments.folders import lock_sha256, lock_text
 from kbench.environments.packages import keras_among, pinned
-from kbench.paths import GUEST
+from kbench.records import axes
+from kbench.records.values import Build, Cell
 from kbench.selection import sources
-from kbench.values import Build, Cell
 
 FLOATX = "float32"
 # What several workers are, if not devices of one process: processes of a machine, or one on each. Those of the last
@@ -58,9 +58,8 @@ class CellTask(Cell):
     passed: Mapping[str, str] = field(default_factory=dict)  # variables of --pass-env -> the start of their sha256
     init: str = "seeded"
     augment: bool = False
-    parity: Mapping[str, tuple[int, ...]] | None = None  # what to compute in a parity run
-    inside: Mapping[str, tuple[str, ...]] | None = None  # {"what": ...}: what is looked into, and nothing is measured
-    # {"feature", "driver": a module of its guest, ...}: a feature's own work, in which nothing is timed.
+    # A feature's own work, in which nothing is timed: {"feature", "driver": a module of its guest, "at": where that
+    # begins, and what it takes}.
     part: Mapping[str, Any] | None = None
     data_sha256: str = ""  # known once the arrays are prepared
     published_weights: str = ""  # the file's name, if there is one
@@ -96,6 +95,16 @@ class CellTask(Cell):
         return self.engine in (MACHINES, DIVIDING)
 
     @property
+    def has_model(self) -> bool:
+        """Whether it builds the example's model, or runs the program: its data are needed."""
+        return self.part is None or self.part["at"] == "model"
+
+    @property
+    def takes_turns(self) -> bool:
+        """Whether others of its example may run beside it, in turns."""
+        return self.part is None or bool(self.part.get("in_turns"))
+
+    @property
     def record(self) -> dict[str, Any]:
         """Its fields and its value on each axis, by name: what its guest is told."""
         of_run = ("values", "varied", "counted")
@@ -126,10 +135,10 @@ def start_of_sha256(secret: str) -> str:
 
 
 @cache
-def guest_sha256(part: Path | None = None) -> str:
-    """Of all code below the guest's folder, and below that of a feature's part of it."""
-    of_core = sources.sha256(GUEST)
-    return of_core if part is None else hashlib.sha256(f"{of_core} {sources.sha256(part)}".encode()).hexdigest()
+def guest_sha256(*parts: Path) -> str:
+    """Of all code below the guest's folder, and below those of features' parts of it."""
+    of_each = [sources.sha256(folder) for folder in (GUEST, *parts)]
+    return of_each[0] if not parts else hashlib.sha256(" ".join(of_each).encode()).hexdigest()
 
 
 def locked_versions(build: Build, distribution: str) -> dict[str, str]:

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 
 from kbench.analysis.times.shown_ratios import shown_ratio
 from kbench.plots.styles import OWN, Key, RowStyle, Style, key, literal, points, render, titled
+from kbench.records.values import OK, Interval
 from kbench.summary import Summary
-from kbench.text import format_ratio, significant
-from kbench.values import OK, Interval
+from kbench.words.text import format_ratio, significant
 
 _REACH = 1.5  # times the longest bar: intervals are cut there, or they would squeeze the bars
 

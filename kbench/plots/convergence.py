@@ -31,7 +31,7 @@ from kbench.plots.styles import (
     render,
     titled,
 )
-from kbench.values import OK, Measured
+from kbench.records.values import OK, Measured
 
 # The first of these that any cell has is drawn.
 METRICS = {

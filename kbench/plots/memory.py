@@ -9,7 +9,6 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from kbench import axes
 from kbench.plots.styles import (
     OWN,
     Key,
@@ -23,7 +22,8 @@ from kbench.plots.styles import (
     render,
     titled,
 )
-from kbench.values import Measured
+from kbench.records import axes
+from kbench.records.values import Measured
 
 _WIDTH = 6.5  # inches, of the figure
 

@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 
 from kbench.analysis.times.shown_ratios import open_rankings, shown_ratio, sure_ratio, words
 from kbench.plots.styles import OWN, Key, RowStyle, Style, key, literal, luminance, place_labels, points, render
+from kbench.records.values import NO_DIFFERENCE, NOT_COMPARED
 from kbench.summary import Summary
-from kbench.text import plain
-from kbench.values import NO_DIFFERENCE, NOT_COMPARED
+from kbench.words.text import plain
 
 _COLORS = "YlOrBr"  # light for the fastest; stays in order in grey print
 _BOTH_SIDES = "PuOr_r"  # for a baseline: violet is faster, orange slower, white equal

@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from kbench import axes as axes_of
 from kbench.comparison.scaling import Line, LinePoint, Lines
 from kbench.plots.styles import (
     OWN,
@@ -28,8 +27,9 @@ from kbench.plots.styles import (
     render,
     titled,
 )
+from kbench.records import axes as axes_of
+from kbench.records.values import Interval
 from kbench.summary import Summary
-from kbench.values import Interval
 
 _WIDTH, _HEIGHT = 4.0, 3.0  # inches, of a panel
 _FEW = 8.0  # the ratio of largest to smallest value up to which ticks are evenly spaced

@@ -17,13 +17,13 @@ from matplotlib.colors import is_color_like
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from kbench import axes
-from kbench.axes import Axis, RowKey
+from kbench.base.paths import with_home
 from kbench.errors import UserError
-from kbench.paths import with_home
+from kbench.records import axes
+from kbench.records.axes import Axis, RowKey
+from kbench.records.values import Cell
 from kbench.summary import Summary
-from kbench.text import listed, nearest, plain
-from kbench.values import Cell
+from kbench.words.text import listed, nearest, plain
 
 _MARKERS = "osD^vPX*<>hpd8"
 _FURTHER_COLORS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#222222", "#999933")

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from kbench import workloads
 from kbench.analysis.learning import learning_curves
 from kbench.analysis.times import step_times
 from kbench.analysis.times.overall import PerformanceProfile
@@ -20,9 +19,10 @@ from kbench.comparison.scaling import Lines
 from kbench.plots.convergence import METRICS, WIDE
 from kbench.plots.scaling import ideal_label, line_styles
 from kbench.plots.styles import Key, RowStyle, key, same_learning
+from kbench.records import workloads
+from kbench.records.values import OK, Measured
 from kbench.summary import Summary
-from kbench.text import plain, significant
-from kbench.values import OK, Measured
+from kbench.words.text import plain, significant
 
 _PHASES = {
     "import": "import",

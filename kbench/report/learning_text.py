@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kbench.analysis.learning.training_tables import compared
-from kbench.sentences import advice, scores_apart
 from kbench.summary import Summary
+from kbench.words.sentences import advice, scores_apart
 
 _NAMED = 4  # rows, in the sentence at the top of the page
 

@@ -14,21 +14,21 @@ from kbench.analysis.learning.learning_curves import unrisen
 from kbench.analysis.times.overall import profiles
 from kbench.analysis.times.shown_ratios import open_rankings, shown_ratio, sure_ratio
 from kbench.analysis.times.shown_ratios import words as matrix_words
-from kbench.axes import AXES, Point
 from kbench.comparison.scaling import Lines, within
 from kbench.plots.overview import scale
 from kbench.plots.performance_profile import in_words as profile_in_words
 from kbench.plots.performance_profile import of_backends
 from kbench.plots.scaling import line_styles
 from kbench.plots.styles import Key, RowStyle, key, place_labels, row_styles
+from kbench.records.axes import AXES, Point
+from kbench.records.values import NOT_COMPARED, OK, Measured
 from kbench.report import charts, colors, learning_text, published_tables, templates
 from kbench.summary import Summary
 from kbench.tables import configuration, keras_cost, overall, suites
 from kbench.tables.answers import headline, over_all
 from kbench.tables.content import Table, by_example, of_table, remarks_once, table
 from kbench.tables.page import Run, versions
-from kbench.text import plain
-from kbench.values import NOT_COMPARED, OK, Measured
+from kbench.words.text import plain
 
 _SCRIPTS = (
     "vendor/vega.min.js",

@@ -11,7 +11,7 @@ from kbench.comparison.published import FigureBesideRow
 from kbench.comparison.published_accuracy import PublishedAccuracy
 from kbench.tables import accuracies, published
 from kbench.tables.content import Table
-from kbench.text import plain
+from kbench.words.text import plain
 
 Marks = list[tuple[None, str]]  # a row's swatch, which it has none of, and its class
 

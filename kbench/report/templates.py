@@ -12,7 +12,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
-from kbench.text import plain
+from kbench.words.text import plain
 
 FOLDER = Path(__file__).resolve().parent
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from kbench import store
 from kbench.analysis.rows import open_rows
 from kbench.analysis.times.settling import Gain
-from kbench.causes.explained import Explained
 from kbench.errors import Interrupted, Refused, Stopped, UserError
+from kbench.outputs.told import ToldRun
 from kbench.planning import request as requests
 from kbench.planning.plan import is_acceptable
 from kbench.screen import output, terminal
@@ -47,7 +47,7 @@ def finish(results: RunResults, wanted: Output, instead: str = "", gain: Gain | 
 
     `gain`: what the last processes of open rows brought.
     """
-    precision, analysis = results.request.get("precision"), Explained(results)
+    precision, analysis = results.request.get("precision"), ToldRun(results)
     try:
         output.print_rows(analysis, wanted)  # first: to draw takes seconds
         sys.stdout.flush()
@@ -68,7 +68,7 @@ def status(results: RunResults) -> int:
     return 0 if is_acceptable(asked.named_backends, asked.named_examples, results.measured) else 1
 
 
-def write(analysis: Explained, plots: bool) -> None:
+def write(analysis: ToldRun, plots: bool) -> None:
     """Write what is derived from a run. Raises UserError."""
     from kbench.outputs import one_run  # not above: matplotlib takes half a second to load
 

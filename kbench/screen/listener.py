@@ -16,7 +16,7 @@ from kbench.screen.time_left import TimeLeft, earlier
 from kbench.session import events
 from kbench.session.events import Event
 from kbench.tables import answers
-from kbench.text import size
+from kbench.words.text import size
 
 
 class Shown(Protocol):
@@ -63,7 +63,7 @@ class Screen:
                 self.gain = gain
             case events.Repeating(example, backends) if not self._quiet:
                 print_note(f"Measuring {example} again on {', '.join(backends)}: not yet clear which is faster.")
-            case events.Explaining(text) if not self._quiet:
+            case events.MeasuringMore(text) if not self._quiet:
                 print_note(text)
             case events.ExampleEnded(analysis, example) if not self._quiet:
                 _print_example(analysis, example, self._detail == terminal.VERBOSE)

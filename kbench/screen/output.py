@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TextIO
 
 from kbench import store
-from kbench.causes.explained import Explained
 from kbench.comparison import published
 from kbench.machine.provenance import describe
+from kbench.outputs.told import ToldRun
 from kbench.screen import terminal
 from kbench.screen.colors import painter
 from kbench.screen.terminal import TABLE, USUAL, VERBOSE
@@ -22,7 +22,7 @@ from kbench.tables import at_a_glance, columns, csv, interrupted, keras_cost, lo
 from kbench.tables import suites as suite_tables
 from kbench.tables.columns import ColumnChoice
 from kbench.tables.content import Table
-from kbench.text import as_json, at_blanks
+from kbench.words.text import as_json, at_blanks
 
 FORMATS = {".md": "markdown", ".csv": "csv", ".json": "json"}  # of a file, by the end of its name
 
@@ -63,7 +63,7 @@ def print_written(run: store.RunResults, wanted: Output) -> None:
     terminal.print_folder(run.folder, what, start, wanted.beside)
 
 
-def print_rows(analysis: Explained, wanted: Output) -> None:
+def print_rows(analysis: ToldRun, wanted: Output) -> None:
     """Print the rows of a run in one of the formats, with remarks on the whole run; export them."""
     run, rows, remarks = analysis.run, analysis.rows, analysis.remarks
     if wanted.form != TABLE:
@@ -73,7 +73,7 @@ def print_rows(analysis: Explained, wanted: Output) -> None:
                 print(remark, file=sys.stderr)
     else:
         width, ordered = terminal.width(), columns.in_order(rows, wanted.shown)
-        for sentence in analysis.asked:  # what the user asked for comes first
+        for sentence in analysis.answers:  # what the user asked for comes first
             print(f"\n{at_blanks(sentence, width)}")
         print()
         again = terminal.repeat_command(run, rows)
@@ -89,7 +89,7 @@ def print_rows(analysis: Explained, wanted: Output) -> None:
             for one in _further(analysis, measured_only=True):
                 terminal.print_text("\n" + text.together([one], width, "in summary.md"))
         for remark in remarks:
-            if remark not in analysis.asked:
+            if remark not in analysis.answers:
                 print(f"\n{at_blanks(remark, width)}")
     export_rows(analysis, wanted)
 
@@ -100,12 +100,12 @@ def _is_short(run: store.RunResults, rows: Sequence[Summary], wanted: Output) ->
     return at_a_glance.is_enough(rows) and not (suite or wanted.shown.columns or wanted.detail == VERBOSE)
 
 
-def export_rows(analysis: Explained, wanted: Output) -> None:
+def export_rows(analysis: ToldRun, wanted: Output) -> None:
     """Write the rows into the files that the user asked for. Raises UserError."""
     export(wanted.files, lambda form: _as(form, analysis, wanted.shown))
 
 
-def _as(form: str, analysis: Explained, shown: ColumnChoice) -> str:
+def _as(form: str, analysis: ToldRun, shown: ColumnChoice) -> str:
     """The rows as Markdown, CSV or JSON."""
     run, remarks = analysis.run, analysis.remarks
     rows, machine = columns.in_order(analysis.rows, shown), describe(run.provenance)
@@ -120,7 +120,7 @@ def _as(form: str, analysis: Explained, shown: ColumnChoice) -> str:
     return as_json({"schema": 1, **about, "rows": csv.summary_records(rows, shown.columns)})
 
 
-def _further(analysis: Explained, measured_only: bool = False) -> list[Table]:
+def _further(analysis: ToldRun, measured_only: bool = False) -> list[Table]:
     """Tables below those of the examples: epochs of what was interrupted, what Keras costs, a suite's, and causes."""
     run, rows = analysis.run, analysis.rows
     further = [one for one in (interrupted.table(run.measured), keras_cost.table(rows)) if one]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import textwrap
 
-from kbench import datasets, paths
+from kbench import datasets
+from kbench.base import paths
 from kbench.datasets import REAL, SYNTHETIC, Origin, describe
 from kbench.planning.plan import OF_SUITE, Plan
 
@@ -13,7 +14,7 @@ _HEAD, _INDENT = "  data       ", " " * 13
 
 def in_short(plan: Plan) -> str:
     """`, real data` or the like, for the first line; empty for a script or public names, and for random images."""
-    if plan.request.script or all(task.part is not None for task in plan.tasks):
+    if plan.request.script or all(not task.has_model for task in plan.tasks):
         return ""
     file = any(example.data not in datasets.names() and not example.own_data for example in plan.examples)
     used = {plan.dataset(task) for task in plan.tasks}

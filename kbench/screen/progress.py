@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 
 from tqdm import tqdm
 
-from kbench import workloads
 from kbench.analysis.lines.call_sites import is_fit
 from kbench.cells.runner import EpochProgress, Listener
 from kbench.planning.tasks import CellTask
+from kbench.records import workloads
+from kbench.records.values import CALL, CHANNELS_FIRST, OK, Outcome
 from kbench.screen.terminal import QUIET, USUAL, VERBOSE, cell_title, print_note
 from kbench.screen.time_left import TimeLeft
-from kbench.text import plain, short_names, significant
-from kbench.values import CALL, CHANNELS_FIRST, OK, Outcome
+from kbench.words.text import plain, short_names, significant
 
 SILENT_SECONDS = 30.0  # between two lines where there is no terminal
 

@@ -14,15 +14,17 @@ from typing import TextIO
 
 from tqdm import tqdm
 
-from kbench import axes, store
+from kbench import store
 from kbench.analysis.rows import command_to_repeat, open_rows
 from kbench.analysis.times import settling
 from kbench.analysis.times.settling import Gain
-from kbench.axes import Axis, Point
 from kbench.cli import arguments
 from kbench.planning.plan import Plan
 from kbench.planning.request import Request, cores
 from kbench.planning.tasks import CellTask
+from kbench.records import axes
+from kbench.records.axes import Axis, Point
+from kbench.records.values import FAILED, INTERRUPTED, PRECISION, TIMEOUT, Measured, beside_others
 from kbench.screen import planned_data, planned_program
 from kbench.screen.colors import colored
 from kbench.store.files import read_bytes
@@ -30,8 +32,7 @@ from kbench.summary import Summary
 from kbench.tables import text
 from kbench.tables.answers import answer
 from kbench.tables.content import by_example
-from kbench.text import at_blanks, plain
-from kbench.values import FAILED, INTERRUPTED, PRECISION, TIMEOUT, Measured, beside_others
+from kbench.words.text import at_blanks, plain
 
 TABLE = "table"
 _FROM_OUTSIDE = re.compile("Connection|URLError|HTTPError|Timeout|No space left")  # in an error
@@ -63,7 +64,7 @@ def print_plan(plan: Plan, missing: Sequence[str], instead: str = "", file: Text
     if (most := max(request.numbers_on(axes.THREADS))) > max(cores()):
         lines.append(f"  threads    {most} are more than the cores here, {max(cores())}")
     lines += _of_workers(plan)
-    if any(backend.tuned for backend in plan.backends) and any(task.part is None for task in plan.tasks):
+    if any(backend.tuned for backend in plan.backends) and any(task.has_model for task in plan.tasks):
         lines.append("  settings   tuned for speed; --settings default,tuned measures both")
     noted: dict[str, list[str]] = {}
     for backend, build in plan.environments():

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kbench import axes, paths, store
+from kbench import store
+from kbench.base import paths
 from kbench.cells.runner import EpochProgress
 from kbench.errors import UserError
 from kbench.planning.tasks import CellTask
-from kbench.values import OK, Outcome
+from kbench.records import axes
+from kbench.records.values import OK, Outcome
 
 MOST_RUNS = 10  # earlier ones that are looked at, the newest first
 _ALIKE_OF_SCRIPTS = ("arguments", "max_epochs", "max_steps", "variant")

@@ -8,8 +8,8 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
-from kbench import paths
-from kbench.text import meant, nearest
+from kbench.base import paths
+from kbench.words.text import meant, nearest
 
 
 def why(item: str, ending: str, known: Collection[str] = ()) -> str:

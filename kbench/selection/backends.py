@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from kbench.backend_keys import Explanation
 from kbench.errors import UserError
+from kbench.records.backend_keys import Explanation
+from kbench.records.values import CHANNELS_LAST, EXPORT, IN_FULL, NATIVE, Backend, Build
 from kbench.selection.decoding import Wrong, decode
 from kbench.store.files import MOST_BYTES, read_bytes
-from kbench.text import meant
-from kbench.values import CHANNELS_LAST, EXPORT, IN_FULL, NATIVE, Backend, Build
+from kbench.words.text import meant
 
 T = TypeVar("T", Backend, Build)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from packaging.version import InvalidVersion, Version
 
 from kbench.errors import Unavailable, Unsupported
-from kbench.values import Backend, Build, Device
+from kbench.records.values import Backend, Build, Device
 
 
 def pick_build(backend: Backend, device: Device, *, as_is: bool = False) -> Build:

@@ -13,11 +13,11 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from kbench import paths
+from kbench.base import paths
 from kbench.errors import UserError
+from kbench.records.values import Example, Profile
 from kbench.selection.decoding import Wrong, decode
 from kbench.store.files import read_bytes
-from kbench.values import Example, Profile
 
 LONGEST_NAME = 120
 PROFILES = ("smoke", "quick", "full")

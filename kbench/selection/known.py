@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kbench import paths
+from kbench.base import paths
+from kbench.records.values import Backend, Example
 from kbench.selection import backends, examples
-from kbench.values import Backend, Example
 
 
 def known_backends() -> dict[str, Backend]:

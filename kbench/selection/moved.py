@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from kbench import paths
+from kbench.base import paths
 from kbench.errors import UserError
+from kbench.records.values import Example
 from kbench.selection import examples
-from kbench.values import Example
 
 
 def found(path: str, sha256: str, run: Path, load: Callable[[Path], Example]) -> str:

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from kbench import paths
+from kbench.base import paths
 from kbench.errors import UserError
+from kbench.records.values import IN_FULL, NATIVE, Backend, Example, bare, base
 from kbench.selection import absent, examples, variants
 from kbench.selection.backends import by_number
-from kbench.text import nearest
-from kbench.values import IN_FULL, NATIVE, Backend, Example, bare, base
+from kbench.words.text import nearest
 
 ALL, CORE = "all", "core"
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from packaging.version import InvalidVersion, Version
 
-from kbench.values import Backend, bare, base
+from kbench.records.values import Backend, bare, base
 
 
 def hint(backend: Backend, versions: Mapping[str, str]) -> str:

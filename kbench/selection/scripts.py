@@ -13,14 +13,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kbench import paths
+from kbench.base import paths
 from kbench.errors import UserError
+from kbench.records.values import SCRIPT, Backend, Example, Profile
 from kbench.selection import absent, declared, notebooks
 from kbench.selection.declared import Declared
 from kbench.selection.examples import PROFILES, parsed, title_of
 from kbench.store.files import read_bytes
-from kbench.text import nearest
-from kbench.values import SCRIPT, Backend, Example, Profile
+from kbench.words.text import nearest
 
 MAIN = "__main__.py"
 MOST_FILES = 1000  # of a package, that are looked through

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from kbench import paths
+from kbench.base import paths
 from kbench.errors import UserError
 
 

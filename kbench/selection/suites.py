@@ -12,12 +12,12 @@ from typing import Annotated, Any, Final, Literal, TypeVar, get_args
 import msgspec
 from msgspec import Meta, Struct
 
-from kbench import paths
+from kbench.base import paths
 from kbench.errors import UserError
+from kbench.records.values import Example
 from kbench.selection import names
 from kbench.store.files import read_bytes
-from kbench.text import nearest
-from kbench.values import Example
+from kbench.words.text import nearest
 
 SUFFIX: Final = ".toml"
 TRAIN: Final = "train"

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kbench.errors import Unsupported, UserError
+from kbench.records.values import NATIVE, SCRIPT, Backend, Example, base
 from kbench.selection.examples import computed, parsed
-from kbench.values import NATIVE, SCRIPT, Backend, Example, base
 
 FUNCTIONS = ("build", "predict", "weights")
 OF_TRAINING = ("optimizer", "step")

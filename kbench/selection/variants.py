@@ -18,12 +18,12 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from kbench import axes
+from kbench.base.masking import is_secret
 from kbench.environments.packages import keras_among
 from kbench.errors import UserError
-from kbench.masking import is_secret
+from kbench.records import axes
+from kbench.records.values import EXPORT, NATIVE, Backend, base
 from kbench.selection import sources
-from kbench.values import EXPORT, NATIVE, Backend, base
 
 JIT = ("on", "off", "auto")
 DEFAULTS = ("", "jit=auto", "policy=float32", "settings=tuned")  # settings that change nothing

@@ -9,14 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from kbench import axes, datasets
-from kbench.arrays import Data
+from kbench import datasets
+from kbench.base.arrays import Data
 from kbench.datasets import REAL, SYNTHETIC, MissingFiles, Needed, Origin, addresses
 from kbench.errors import UserError
 from kbench.planning.plan import OF_SUITE, Plan
 from kbench.planning.tasks import CellTask
+from kbench.records import axes
+from kbench.records.values import Example
 from kbench.session.events import OnEvent, SessionNote
-from kbench.values import Example
 
 AUTO: Final = "auto"
 
@@ -91,7 +92,7 @@ def _source(plan: Plan, name: str) -> str:
 
 
 def _with_arrays(plan: Plan) -> list[CellTask]:
-    return [task for task in plan.to_measure() if task.script is None and task.part is None]
+    return [task for task in plan.to_measure() if task.script is None and task.has_model]
 
 
 def _published(plan: Plan) -> dict[str, list[CellTask]]:

@@ -11,7 +11,7 @@ from kbench.analysis.times.settling import Gain
 from kbench.cells.runner import EpochProgress
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
-from kbench.values import Outcome
+from kbench.records.values import Outcome
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,8 @@ class Repeated:
 
 
 @dataclass(frozen=True)
-class Explaining:
-    """A change is measured that may explain why rows differ."""
+class MeasuringMore:
+    """A feature measures more, after all else."""
 
     text: str
 
@@ -176,7 +176,7 @@ Event = (
     | CellsEnded
     | Repeating
     | Repeated
-    | Explaining
+    | MeasuringMore
 )
 OnEvent = Callable[[Event], None]
 

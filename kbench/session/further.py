@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from kbench import store
-from kbench.axes import Point
 from kbench.planning.plan import Plan
 from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
-from kbench.values import OK
+from kbench.records.axes import Point
+from kbench.records.values import OK
 
 # A row's third process is left out if starting it takes longer than this, on cores of its own: the second buys most.
 LONG_START = 6.0
@@ -25,7 +25,7 @@ def of_rows(plan: Plan, run: Path, tasks: Sequence[CellTask], again: bool = Fals
     some.
     """
     request, first = plan.request, tasks[0]
-    if not wanted(request) or first.script is not None or first.parity is not None or first.inside is not None:
+    if not wanted(request) or first.script is not None or first.part is not None:
         return []
     ok = [task for task in tasks if not task.timing and store.outcome(run, task).status == OK]
     if len(ok) < 2 or any(task.device != "cpu" for task in ok) or (first.repeat > 1 and not again):

@@ -6,11 +6,11 @@ import contextlib
 import os
 from pathlib import Path
 
-from kbench import paths
 from kbench.analysis.rows import Analysis
 from kbench.analysis.times import machine_stability, spreads
 from kbench.analysis.times.row_times import observed
 from kbench.analysis.times.spreads import Priors, Processes
+from kbench.base import paths
 from kbench.machine import provenance
 from kbench.planning.plan import Plan
 

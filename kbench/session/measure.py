@@ -12,9 +12,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from kbench import axes, paths, store
+from kbench import hooks, store
 from kbench.analysis.growing import GrowingRun
 from kbench.analysis.times import settling, spreads
+from kbench.base import paths
 from kbench.cells import compiling, launcher, orphans, runner, workdir, workers
 from kbench.cells.place import Place
 from kbench.cells.runner import Listener
@@ -24,12 +25,13 @@ from kbench.machine import devices
 from kbench.planning.plan import Plan, make_plan
 from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
+from kbench.records import axes
+from kbench.records.values import Device, Outcome
 from kbench.selection import scripts
 from kbench.selection.known import known_backends
-from kbench.session import data, events, explaining, further, interrupts, known_spreads, prepare, racing, record
+from kbench.session import data, events, further, interrupts, known_spreads, prepare, racing, record
 from kbench.session.events import OnEvent, ignore, notes
 from kbench.store import RunResults
-from kbench.values import Device, Outcome
 
 
 def measure(
@@ -127,7 +129,7 @@ def measure_cells(
             run = GrowingRun(run_paths.run)
             plan = _measure_cells(plan, to_run, run_paths, run, on_event)
             there, further = run.now().run, partial(run_cells, on_event=on_event)
-            explaining.explain(plan, run_paths, there.measured, further, on_event)
+            hooks.after_measuring(plan, run_paths, there.measured, further, on_event)
             store.record_end(run_paths.run, record.at_end(plan, gpus, there.provenance))
             analysis = run.now()
             known_spreads.keep(analysis)

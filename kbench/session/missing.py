@@ -8,8 +8,8 @@ from typing import Any
 from kbench import store
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
+from kbench.records.values import INTERRUPTED, UNAVAILABLE
 from kbench.store import RunResults
-from kbench.values import INTERRUPTED, UNAVAILABLE
 
 # What has changed about a cell, by the field of its task; the first one that applies is reported.
 CHANGED = {

@@ -15,7 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from kbench import paths, store
+from kbench import store
+from kbench.base import paths
 from kbench.cache import folder
 from kbench.cells import compiling, launcher, orphans, runner
 from kbench.cells.spec import LOAD, RunPaths
@@ -25,12 +26,12 @@ from kbench.environments import ensure, extra_packages
 from kbench.errors import Unavailable, UserError
 from kbench.machine import devices
 from kbench.planning.plan import Plan
+from kbench.records.values import CHANNELS_LAST, NATIVE, OK, Environment, Example
 from kbench.selection import of_its_time, scripts, twins
 from kbench.session import data as run_data
 from kbench.session import interrupts, making
 from kbench.session.events import OnEvent, SessionNote, notes
 from kbench.store.events import read_events
-from kbench.values import CHANNELS_LAST, NATIVE, OK, Environment, Example
 
 OWN_DATA = "own_data.npz"  # as the guest calls it
 PIPE_SECONDS = 0.5  # in which a pipe must have data
@@ -85,7 +86,7 @@ def arrays(plan: Plan, on_event: OnEvent) -> tuple[Plan, RunPaths]:
     tasks = []
     for task in plan.tasks:
         found = data.get(task.arrays)
-        file = weights[task.example].name if task.example in weights and task.parity is None else ""
+        file = weights[task.example].name if task.example in weights and task.part is None else ""
         tasks.append(replace(task, data_sha256=found.sha256 if found else "", published_weights=file))
     return replace(plan, tasks=tuple(tasks)), replace(run_paths, data=data)
 
@@ -126,7 +127,7 @@ def _own_data(plan: Plan, example: Example, run_paths: RunPaths, on_event: OnEve
             why = str(error)
             continue
         task = tasks[backend.name].at(task=LOAD, image_data_format=CHANNELS_LAST, device=devices.CPU.label)
-        task = replace(task, epochs=0, parity=None, build=build.name)
+        task = replace(task, epochs=0, part=None, build=build.name)
         run_paths = replace(run_paths, devices={task.device: devices.CPU}, environments={task.environment: made})
         mark = orphans.mark(run_paths.run)
         with orphans.ended_with_this_process(mark):

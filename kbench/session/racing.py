@@ -6,19 +6,19 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
-from kbench import axes
 from kbench.analysis.growing import GrowingRun
 from kbench.analysis.rows import Analysis, open_rows
 from kbench.analysis.times import intervals
 from kbench.analysis.times.machine_stability import disturbed_turns
 from kbench.analysis.times.settling import MOST_PROCESSES, processes_to_settle
-from kbench.axes import Point, RowKey
 from kbench.planning.plan import Plan
 from kbench.planning.tasks import CellTask
+from kbench.records import axes
+from kbench.records.axes import Point, RowKey
+from kbench.records.values import SCRIPT, Measured
 from kbench.session import further
 from kbench.store import RunResults
 from kbench.summary import Summary
-from kbench.values import SCRIPT, Measured
 
 TRIES = 2
 MOST_REPEATS = intervals.INTERIM_ANALYSES  # of a cell

@@ -10,16 +10,17 @@ from typing import Any
 
 import msgspec
 
-from kbench import axes, store
+from kbench import store
 from kbench.analysis.times import roofline
+from kbench.base.masking import without_passwords
 from kbench.cells import spec
 from kbench.cells.spec import RunPaths
 from kbench.environments import ensure, packages
 from kbench.machine import devices, peak_rates, provenance
 from kbench.machine.host import caches_kib, value_or
-from kbench.masking import without_passwords
 from kbench.planning.plan import Plan
-from kbench.values import Device, Environment
+from kbench.records import axes
+from kbench.records.values import Device, Environment
 
 
 def of_plan(plan: Plan, run_paths: RunPaths, **more: object) -> dict[str, dict[str, Any]]:
@@ -53,7 +54,7 @@ def at_end(plan: Plan, gpus: Sequence[Device], before: Mapping[str, Any]) -> dic
 
 def _limits(plan: Plan) -> dict[str, Any]:
     # A script's operations are not counted, and these have no times.
-    without = plan.request.script or all(task.parity is not None or task.part is not None for task in plan.tasks)
+    without = plan.request.script or all(task.part is not None for task in plan.tasks)
     if without or all(device.kind != "cpu" for device in plan.devices):
         return {}
     largest = 1024 * max(value_or(caches_kib, dict[str, int]()).values(), default=0)

@@ -7,25 +7,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kbench import paths, store
+from kbench import hooks, store
 from kbench.analysis.rows import Analysis
+from kbench.base import paths
+from kbench.base.masking import MASK
 from kbench.cells import orphans
 from kbench.errors import UserError
 from kbench.machine import devices, provenance
-from kbench.masking import MASK
 from kbench.planning import request
 from kbench.planning.plan import example_loader, make_plan
 from kbench.planning.request import Request
+from kbench.records.values import PRECISION
 from kbench.selection import moved, scripts
 from kbench.selection.known import known_backends
-from kbench.session import events, explaining, measure, prepare, racing, record
+from kbench.session import events, measure, prepare, racing, record
 from kbench.session.events import OnEvent, ignore, notes
 from kbench.session.missing import missing, set_others_aside
 from kbench.store import RunRecord, RunResults
-from kbench.values import PRECISION
 
 LEFT = "code or settings of kbench; the run is complete, and is left as it is"
-UNEXPLAINED = "what --explain or --trace asked for is left"
 
 
 def resume(
@@ -93,16 +93,16 @@ def _go_on(
     plan, here = prepare.arrays(plan, on_event)
     tasks, changed, left = missing(plan, results, retried, budget is None)
     differences += [LEFT] if left else []
-    unexplained = UNEXPLAINED if not tasks and explaining.is_left(plan, results) else ""
-    said = tuple(changed), tuple(differences), unexplained
+    further = "" if tasks else hooks.left_to_measure(plan, results)
+    said = tuple(changed), tuple(differences), further
     on_event(events.RunResumed(results.folder, results.name, len(tasks), len(plan.tasks), *said))
     too_little = "" if budget is None else racing.too_little(plan, Analysis(results), budget)
-    if not (tasks or unexplained) and (budget is None or too_little):
+    if not (tasks or further) and (budget is None or too_little):
         on_event(events.NothingMeasured(too_little))
         return results
     rest = replace(plan, tasks=tuple(tasks))
     # Any cell may be repeated, or looked into.
-    needed = rest if plan.request.precision is None and not explaining.is_asked(plan.request) else plan
+    needed = rest if plan.request.precision is None and not plan.request.asked else plan
     environments = prepare.make_environments(needed, prepare.to_make(needed), on_event)
     here = replace(here, run=results.folder, environments=environments)
     machine = record.machine(plan, here, gpus, command)

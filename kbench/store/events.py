@@ -14,8 +14,8 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from kbench.epochs import Count, Epoch, Seconds, Turn
-from kbench.reported import (
+from kbench.records.epochs import Count, Epoch, Seconds, Turn
+from kbench.records.reported import (
     Begun,
     Case,
     Event,
@@ -99,7 +99,7 @@ OPEN = ("start", "loaded", "model", "compiled", "settings", "threads", "recurren
 
 @dataclass(frozen=True)
 class GuestReport:
-    """What a guest reported; see `kbench.values.Measured`."""
+    """What a guest reported; see `kbench.records.values.Measured`."""
 
     epochs: tuple[Epoch, ...]  # one of each number, in order
     phases: Mapping[str, float]

@@ -6,12 +6,12 @@ import contextlib
 from collections.abc import Collection
 from pathlib import Path
 
-from kbench import paths
+from kbench.base import paths
 from kbench.errors import UserError
 from kbench.store.files import read_json
 from kbench.store.packed import SUFFIX, is_packed, raw_folder, run_of
 from kbench.store.runs import CLUSTER, LATEST, MAKING, is_cluster
-from kbench.text import meant
+from kbench.words.text import meant
 
 REFERENCE = "reference"  # the run that comes with a checkout; others there are called reference-SOMETHING
 MOST_SHOWN = 10  # names in an error

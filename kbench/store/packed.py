@@ -18,12 +18,12 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from kbench import paths, trusted
+from kbench.base import paths, trusted
+from kbench.base.whole_folders import scratch
 from kbench.errors import UserError
+from kbench.records.values import OK
 from kbench.store.files import MOST_BYTES as MOST_PACKED
 from kbench.store.files import os_errors_as_user_errors, read_bytes, read_json, replace
-from kbench.values import OK
-from kbench.whole_folders import scratch
 
 SUFFIX = ".kbench.zip"
 MOST_BYTES, MOST_FILES = 1 << 28, 50_000  # of a run's raw files; the packed one has at most MOST_PACKED bytes

@@ -10,15 +10,15 @@ from typing import Any
 
 import msgspec
 
-from kbench import axes, workloads
 from kbench.errors import UserError
-from kbench.reported import parse_facts
+from kbench.records import axes, workloads
+from kbench.records.reported import parse_facts
+from kbench.records.values import INTERRUPTED, OK, STATUSES, Cell, Measured, Outcome
 from kbench.store.events import AGAIN, parse_events, read_events
 from kbench.store.files import read_json
 from kbench.store.packed import raw_folder
 from kbench.store.runs import CellFolder, cell_folder, is_cluster, machines
 from kbench.store.schemas import OLDEST, SCHEMA, upgraded
-from kbench.values import INTERRUPTED, OK, STATUSES, Cell, Measured, Outcome
 
 # Facts of an example in run.json that each of its cells needs.
 _EXAMPLE_FACTS = ("task", "input", "available_samples", "data", "data_source", "data_sha256", "target")

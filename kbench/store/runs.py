@@ -26,13 +26,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-from kbench.arrays import Data
+from kbench.base.arrays import Data
+from kbench.base.whole_folders import scratch
 from kbench.errors import UserError
+from kbench.records.values import Backend, Cell, Example, Outcome
 from kbench.store import schemas
 from kbench.store.files import cannot, os_errors_as_user_errors, read_bytes, read_json, replace_json
 from kbench.store.packed import SUFFIX, packed_file
-from kbench.values import Backend, Cell, Example, Outcome
-from kbench.whole_folders import scratch
 
 EXPLAIN = "explain"  # the folder of a run with those that explain it
 CLUSTER = "cluster.json"  # in place of run.json, in the folder of a run on a cluster

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kbench import axes
+from kbench.records import axes
 
 SCHEMA = 2
 _FIELDS = (axes.EXAMPLE, axes.BACKEND, axes.LAYOUT, axes.DEVICE, axes.BATCH_SIZE, axes.SAMPLES, axes.THREADS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kbench.comparison.published_accuracy import PublishedAccuracy, Reached
 from kbench.tables.content import Table
 from kbench.tables.entries import accuracy
-from kbench.text import MISSING, plain, significant
+from kbench.words.text import MISSING, plain, significant
 
 
 def heading(one: PublishedAccuracy) -> str:

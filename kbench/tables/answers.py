@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
-from kbench import axes
 from kbench.analysis.times import call_costs, ratios
 from kbench.analysis.times.machine_stability import SHARE
+from kbench.records import axes
+from kbench.records.values import AS_FAST, NO_DIFFERENCE, NOT_COMPARED, OK
 from kbench.summary import TO_FASTEST, Summary
 from kbench.tables import data, lost, of_program, otherwise, overall, sweeps
-from kbench.text import format_bound, listed, plain, significant
-from kbench.values import AS_FAST, NO_DIFFERENCE, NOT_COMPARED, OK
+from kbench.words.text import format_bound, listed, plain, significant
 
 EARLIER = 1.1  # times: a backend that is done so much earlier than the fastest is named
 

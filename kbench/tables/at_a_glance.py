@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kbench.sentences import sentence
+from kbench.records.values import FAILED, INTERRUPTED, TIMEOUT, UNAVAILABLE
 from kbench.summary import Summary
 from kbench.tables import answers, data, heat_map, sweeps
 from kbench.tables.content import by_example
 from kbench.tables.heat_map import Paint, unpainted
-from kbench.text import at_blanks, listed, plain
-from kbench.values import FAILED, INTERRUPTED, TIMEOUT, UNAVAILABLE
+from kbench.words.sentences import sentence
+from kbench.words.text import at_blanks, listed, plain
 
 FEWEST = 3  # tables: of fewer, each is read
 _MOST = 6  # sentences on what is wrong

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kbench.axes import AXES
 from kbench.errors import UserError
+from kbench.records.axes import AXES
 from kbench.summary import Summary, figures
 from kbench.tables.csv import summary_columns
-from kbench.text import MISSING, meant, plain, significant
+from kbench.words.text import MISSING, meant, plain, significant
 
 # Heading of a table -> column of summary.csv.
 HEADINGS = {

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from kbench.analysis.times import roofline
-from kbench.reported import Facts, first_known
+from kbench.records.reported import Facts, first_known
+from kbench.records.values import Measured
 from kbench.store.reading import objects
 from kbench.summary import Summary
 from kbench.tables.content import Table
 from kbench.tables.markdown import body, code, escape
-from kbench.text import MISSING, significant
-from kbench.values import Measured
+from kbench.words.text import MISSING, significant
 
 T = TypeVar("T")
 

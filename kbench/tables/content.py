@@ -7,16 +7,16 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 
-from kbench import axes
 from kbench.analysis.lines.call_sites import is_fit
-from kbench.axes import Axis
+from kbench.records import axes
+from kbench.records.axes import Axis
+from kbench.records.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, Cell, base, beside_others
 from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, TO_ONE_WORKER, Summary, figures
 from kbench.tables import data, notes, of_script
 from kbench.tables.answers import answer
 from kbench.tables.columns import ALL, ColumnChoice, chosen, texts
 from kbench.tables.entries import accuracy, marked, of_ratio, short_target, shows_spread, with_half
-from kbench.text import MISSING, plain, significant
-from kbench.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, Cell, base, beside_others
+from kbench.words.text import MISSING, plain, significant
 
 _MARKS = {
     NO_DIFFERENCE: "~: open: no difference shown, as the interval of the ratio includes 1.",

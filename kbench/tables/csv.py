@@ -8,10 +8,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from kbench import axes
+from kbench.records import axes
+from kbench.records.values import Cell, Measured
 from kbench.summary import Figure, Summary, figures
-from kbench.text import no_formula
-from kbench.values import Cell, Measured
+from kbench.words.text import no_formula
 
 # The order of these is a promise: programs read them by place. Further columns follow.
 EPOCHS_COLUMNS = (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from kbench.records.values import Interval
 from kbench.summary import TO_BASELINE, TO_FASTEST, Summary
-from kbench.text import MISSING, format_bound, format_ratio, plain, significant
-from kbench.values import Interval
+from kbench.words.text import MISSING, format_bound, format_ratio, plain, significant
 
 OFF_MIDDLE = 0.25  # of half of an interval: a number further off its middle has no ±
 UNKNOWN = 1000  # an interval whose ends are more than so many times apart is not shown

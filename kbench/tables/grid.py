@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from kbench.tables import markdown, text
 from kbench.tables.content import Table
-from kbench.text import MISSING, as_json, no_formula
+from kbench.words.text import MISSING, as_json, no_formula
 
 
 @dataclass(frozen=True)

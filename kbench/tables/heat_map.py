@@ -8,12 +8,12 @@ from itertools import zip_longest
 
 from tabulate import tabulate
 
-from kbench import axes
 from kbench.analysis.times.overall import ranked
 from kbench.analysis.times.shown_ratios import shown_ratio, sure_ratio, words
+from kbench.records import axes
+from kbench.records.values import NO_DIFFERENCE, NOT_COMPARED, UNSUPPORTED
 from kbench.summary import Summary
-from kbench.text import MISSING, plain
-from kbench.values import NO_DIFFERENCE, NOT_COMPARED, UNSUPPORTED
+from kbench.words.text import MISSING, plain
 
 Paint = Callable[
     [str, float | None], str

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
+from kbench.records.values import INTERRUPTED, Measured
 from kbench.tables.content import Table
-from kbench.text import MISSING, plain, significant
-from kbench.values import INTERRUPTED, Measured
+from kbench.words.text import MISSING, plain, significant
 
 _TEXT = frozenset({"example", "backend", "epochs"})
 

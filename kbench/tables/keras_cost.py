@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kbench.records.values import NATIVE
 from kbench.summary import TO_FASTEST, TO_NATIVE, Summary
 from kbench.tables.content import Table
 from kbench.tables.entries import of_ratio
-from kbench.text import MISSING, plain, significant
-from kbench.values import NATIVE
+from kbench.words.text import MISSING, plain, significant
 
 _REMARK = (
     "extra: Keras's time minus that of its framework: per step (medians), in the first step, which includes "

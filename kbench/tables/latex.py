@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from kbench.summary import Summary
 from kbench.tables.content import Table, by_example, table
-from kbench.text import plain
+from kbench.words.text import plain
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kbench.sentences import is_not_finite
+from kbench.records.values import OK
 from kbench.summary import Summary
-from kbench.text import listed, plain
-from kbench.values import OK
+from kbench.words.sentences import is_not_finite
+from kbench.words.text import listed, plain
 
 
 def sentences(rows: Sequence[Summary]) -> list[str]:

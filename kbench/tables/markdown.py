@@ -10,7 +10,7 @@ from tabulate import tabulate
 from kbench.summary import Summary
 from kbench.tables.columns import ALL, ColumnChoice
 from kbench.tables.content import Table, tables
-from kbench.text import plain
+from kbench.words.text import plain
 
 # An underscore within a word, as in mnist_cnn, is no markup.
 _MARKUP = re.compile(r"[\\`*~$\[\]|&<>]|(?<![^\W_])_|_(?![^\W_])")

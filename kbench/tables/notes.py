@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kbench import sentences
-from kbench.findings import Finding
+from kbench.records.findings import Finding
+from kbench.records.values import OK
 from kbench.summary import Summary
-from kbench.values import OK
+from kbench.words import sentences
 
 # What is known and harmless: the page has it.
 _MINOR = frozenset(("late return", "uncounted operations", "odd process"))

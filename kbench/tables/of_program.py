@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from kbench import axes
 from kbench.analysis.times import call_costs
+from kbench.records import axes
+from kbench.records.values import AS_FAST, FAILED, FASTER, NO_DIFFERENCE, SLOWER, TIMEOUT
 from kbench.summary import TO_DEFAULT, Ratio, Summary
 from kbench.tables import scores
-from kbench.text import format_bound, listed, plain, significant
-from kbench.values import AS_FAST, FAILED, FASTER, NO_DIFFERENCE, SLOWER, TIMEOUT
+from kbench.words.text import format_bound, listed, plain, significant
 
 MUCH = 0.2  # validation and callbacks that take more of fit are said, and batches that take more of an epoch
 LOSSES_AGREE, FIRST_LOSS = 0.01, 1e-3  # relative: later losses that are as near as that, and the first one

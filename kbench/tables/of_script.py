@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 from kbench.analysis.lines.call_sites import is_fit
 from kbench.analysis.times import call_costs
+from kbench.records.values import OK
 from kbench.summary import Summary
-from kbench.text import plain, significant
-from kbench.values import OK
+from kbench.words.text import plain, significant
 
 SHOWN = 0.01  # of an epoch: callbacks that take more have a column
 Columns = dict[str, Callable[[Summary], str]]

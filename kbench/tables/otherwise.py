@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kbench.findings import OF_OUTPUTS, Finding
-from kbench.sentences import call
+from kbench.records.findings import OF_OUTPUTS, Finding
 from kbench.summary import Summary
-from kbench.text import listed, plain
+from kbench.words.sentences import call
+from kbench.words.text import listed, plain
 
 
 def sentences(summaries: Sequence[Summary]) -> list[str]:

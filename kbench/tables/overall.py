@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kbench import axes
 from kbench.analysis.times.overall import Other, Overall, overall, scope
 from kbench.analysis.times.ratios import verdict
 from kbench.analysis.times.shown_ratios import words
-from kbench.axes import Axis, Point
+from kbench.records import axes
+from kbench.records.axes import Axis, Point
+from kbench.records.values import AS_FAST, FASTER, NO_DIFFERENCE, NOT_COMPARED, OK, SLOWER, UNSUPPORTED
 from kbench.summary import Summary
-from kbench.text import format_bound, listed, plain
-from kbench.values import AS_FAST, FASTER, NO_DIFFERENCE, NOT_COMPARED, OK, SLOWER, UNSUPPORTED
+from kbench.words.text import format_bound, listed, plain
 
 _NAMED = 3  # examples, or backends that are alike; of more, the number is said
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from kbench.comparison.published import FigureBesideRow
 from kbench.comparison.published_accuracy import PublishedAccuracy
+from kbench.records.values import NATIVE, Measured
 from kbench.selection.suites import Suite
 from kbench.summary import Summary
 from kbench.tables import accuracies, at_a_glance, heat_map, keras_cost, suites
@@ -16,8 +17,7 @@ from kbench.tables.answers import over_all
 from kbench.tables.configuration import configuration
 from kbench.tables.content import Table, by_example, tables
 from kbench.tables.markdown import body, code, escape, together
-from kbench.text import plain
-from kbench.values import NATIVE, Measured
+from kbench.words.text import plain
 
 
 @dataclass(frozen=True)

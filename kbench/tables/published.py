@@ -12,7 +12,7 @@ from kbench.tables import markdown as as_markdown
 from kbench.tables import text as as_text
 from kbench.tables.content import Table
 from kbench.tables.entries import marked
-from kbench.text import MISSING, plain, significant
+from kbench.words.text import MISSING, plain, significant
 
 OWN = "this run"  # as a source
 WHERE = "Sources: results/published/README.md. None of the published figures was measured by kbench."

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from kbench.records.values import BASELINE, FASTEST, OK
 from kbench.summary import Summary
-from kbench.text import MISSING, short_names
-from kbench.values import BASELINE, FASTEST, OK
+from kbench.words.text import MISSING, short_names
 
 HEADS = ["name", "when", "machine", "backends", "examples", "verdicts"]
 _MOST = 3  # names of a kind that are listed

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kbench.records.values import BesideBest, Interval
 from kbench.summary import Summary
-from kbench.text import significant
-from kbench.values import BesideBest, Interval
+from kbench.words.text import significant
 
 POINTS = 1.0  # of an accuracy, in per cent; and
 RELATIVE = 0.01  # of a loss: a row whose score is not worse by more than this is no worse

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from kbench import axes
 from kbench.comparison.published import PublishedFigure, same_backend
 from kbench.comparison.scaling import carried
+from kbench.records import axes
+from kbench.records.values import OK, base
 from kbench.selection.suites import Layout, Suite
 from kbench.summary import Summary
 from kbench.tables.content import Table, remarks_once
 from kbench.tables.entries import accuracy, marked
 from kbench.tables.published import hardware
-from kbench.text import MISSING, plain, significant
-from kbench.values import OK, base
+from kbench.words.text import MISSING, plain, significant
 
 HERE, ON_GPU = "here", "GPU"
 HARDWARE = "hardware"  # as columns

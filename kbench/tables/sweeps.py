@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from kbench import axes
-from kbench.axes import Point
 from kbench.comparison import scaling
 from kbench.comparison.scaling import Line, Lines
+from kbench.records import axes
+from kbench.records.axes import Point
+from kbench.records.values import FASTEST, SLOWER
 from kbench.summary import TO_FASTEST, Summary
-from kbench.text import format_bound
-from kbench.values import FASTEST, SLOWER
+from kbench.words.text import format_bound
 
 _MOST = 2  # sentences along one axis: beyond that the plots say more
 

@@ -12,7 +12,7 @@ from kbench.summary import Summary
 from kbench.tables import of_program, otherwise
 from kbench.tables.columns import ALL, ColumnChoice
 from kbench.tables.content import Table, tables
-from kbench.text import at_blanks
+from kbench.words.text import at_blanks
 
 _NARROWEST = 6  # columns of the terminal, of a column that is wrapped, if its words are not longer
 _MOST_LINES = 4  # of titles that could be narrower

@@ -13,11 +13,11 @@ from msgspec import structs
 from kbench.analysis.lines.call_sites import by_line
 from kbench.analysis.summaries import summarise
 from kbench.analysis.times import call_costs
-from kbench.axes import SITE
-from kbench.epochs import Epoch, Turn
-from kbench.reported import Program
+from kbench.records.axes import SITE
+from kbench.records.epochs import Epoch, Turn
+from kbench.records.reported import Program
+from kbench.records.values import CALL, EPOCH, OK, REST, RUN, SCRIPT, Measured, Outcome
 from kbench.summary import Summary
-from kbench.values import CALL, EPOCH, OK, REST, RUN, SCRIPT, Measured, Outcome
 
 FIT, EVALUATE = "fit, line 9", "evaluate, line 10"
 AROUND = 0.25  # seconds of each fit, outside its epochs

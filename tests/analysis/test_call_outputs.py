@@ -8,12 +8,13 @@ from typing import Any
 import fake_runs
 import pytest
 
-from kbench import paths, sentences
 from kbench.analysis.sameness import call_outputs
 from kbench.analysis.summaries import summarise
-from kbench.findings import Finding
+from kbench.base import paths
+from kbench.records.findings import Finding
+from kbench.records.values import Measured
 from kbench.selection import backends
-from kbench.values import Measured
+from kbench.words import sentences
 
 BACKENDS = backends.load_all(paths.project_folder("backends"))
 SITE = "train.py: evaluate, line 9"

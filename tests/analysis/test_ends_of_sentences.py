@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kbench import sentences
-from kbench.findings import Finding
+from kbench.records.findings import Finding
+from kbench.words import sentences
 
 LAYERS = [{"class": "Dense", "settings": {"units": units}, "weights": []} for units in (4, 8)]
 

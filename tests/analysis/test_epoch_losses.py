@@ -10,12 +10,12 @@ import msgspec
 import pytest
 from fake_runs import cell, in_words, measured, replace
 
-from kbench import sentences
 from kbench.analysis.sameness import fingerprints
-from kbench.backend_keys import explanations
-from kbench.epochs import Epoch
-from kbench.reported import Step
-from kbench.values import Measured
+from kbench.records.backend_keys import explanations
+from kbench.records.epochs import Epoch
+from kbench.records.reported import Step
+from kbench.records.values import Measured
+from kbench.words import sentences
 
 KNOWN = {"what": ["1 step"], "bound": 0.1, "bound_of_change": 0.2, "reason": "It is known.", "layer": "Dense"}
 KERNEL = {

@@ -10,9 +10,9 @@ from fake_runs import cell, measured
 
 from kbench.analysis.learning import final_scores
 from kbench.analysis.summaries import summarise
+from kbench.records.values import Measured
 from kbench.summary import Summary
 from kbench.tables import scores
-from kbench.values import Measured
 
 
 def trainings(seeds: int, off: float, **names: float) -> list[Measured]:

@@ -12,9 +12,9 @@ from fake_runs import cell, fake_run, in_words, measured, write_events
 from kbench import store
 from kbench.analysis.sameness import fingerprints
 from kbench.analysis.summaries import summarise
-from kbench.sentences import sentence
+from kbench.records.values import OK, Measured, Outcome
 from kbench.tables import text
-from kbench.values import OK, Measured, Outcome
+from kbench.words.sentences import sentence
 
 GRU = ["GRU", {"units": 100, "activation": "tanh", "recurrent_activation": "sigmoid"}, [[32, 300], [100, 300], [300]]]
 CONVOLUTION = ["Conv2D", {"filters": 32, "kernel_size": [3, 3], "use_bias": True}, [[3, 3, 1, 32], [32]]]

@@ -10,8 +10,8 @@ import pytest
 from fake_runs import cell, in_words, measured
 
 from kbench.analysis.sameness import fingerprints, first_steps
-from kbench.sentences import all_of
-from kbench.values import Measured
+from kbench.records.values import Measured
+from kbench.words.sentences import all_of
 
 KERNEL: dict[str, Any] = {
     "class": "Dense", "number": 2, "weight": "kernel", "norm": 5.0,

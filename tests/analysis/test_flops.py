@@ -9,7 +9,7 @@ import pytest
 from fake_runs import known
 
 from kbench.analysis.times import flops
-from kbench.reported import Layer, Shape
+from kbench.records.reported import Layer, Shape
 
 Given = list[int] | tuple[int, ...]
 

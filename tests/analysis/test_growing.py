@@ -10,8 +10,8 @@ from fake_runs import cell, fake_run, learning, write_events
 from kbench import store
 from kbench.analysis.growing import GrowingRun
 from kbench.analysis.rows import Analysis
+from kbench.records.values import INTERRUPTED, OK, Cell, Outcome
 from kbench.store import files, guest_files
-from kbench.values import INTERRUPTED, OK, Cell, Outcome
 
 FIRST = [cell("a", name) for name in ("keras2/cntk", "keras3/jax")]
 LATER = [cell("b", name) for name in ("keras2/cntk", "keras3/jax")]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from kbench.analysis.times import intervals
-from kbench.values import Interval
+from kbench.records.values import Interval
 
 # Survival of 16 mice in days (Efron & Tibshirani 1993, table 2.1).
 TREATED = (94.0, 197.0, 16.0, 38.0, 99.0, 141.0, 23.0)

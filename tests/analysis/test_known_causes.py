@@ -7,7 +7,7 @@ from typing import Any
 from fake_runs import cell, in_words, measured
 
 from kbench.analysis.sameness import fingerprints
-from kbench.values import Measured
+from kbench.records.values import Measured
 
 
 def one(backend: str, **facts: Any) -> Measured:

@@ -8,7 +8,7 @@ import pytest
 from fake_runs import cell, in_words, measured
 
 from kbench.analysis.sameness import fingerprints
-from kbench.values import Measured
+from kbench.records.values import Measured
 
 KERNEL = {"class": "Dense", "number": 1, "weight": "kernel", "norm": 5.0, "change": 0.5, "sums": [0.3, 0.4]}
 STEP = {"loss": 2.5, "loss_rounding": 1e-7, "draws": [], "changes": [{**KERNEL, "rounding": 1e-6}]}

@@ -10,8 +10,8 @@ from fake_runs import cell, measured, replace
 
 from kbench.analysis import summaries
 from kbench.analysis.learning import unlike_others
+from kbench.records.values import Cell, Measured
 from kbench.summary import Summary
-from kbench.values import Cell, Measured
 
 EXPLAINED = {
     "what": ("1 step", "10 steps"),

@@ -9,8 +9,8 @@ import numpy as np
 from fake_runs import cell, measured
 
 from kbench.analysis.learning import learning_curves
-from kbench.epochs import Epoch
-from kbench.values import OK, Measured, Outcome
+from kbench.records.epochs import Epoch
+from kbench.records.values import OK, Measured, Outcome
 
 
 def test_seconds_add_up_and_count_epochs_without_the_metric_too() -> None:

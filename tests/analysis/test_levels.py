@@ -9,7 +9,7 @@ import pytest
 
 from kbench.analysis.times import levels
 from kbench.analysis.times.levels import FREEDOM, SPREADS, Level, Numbers
-from kbench.values import Interval
+from kbench.records.values import Interval
 
 FLAT: Numbers = np.full(len(SPREADS), 1 / len(SPREADS))
 ALPHA = 0.05

@@ -12,7 +12,7 @@ import pytest
 
 from kbench.analysis.lines import line_figures
 from kbench.analysis.summaries import summarise
-from kbench.values import EPOCH, Measured
+from kbench.records.values import EPOCH, Measured
 
 SITE = "train.py: fit, line 9"
 

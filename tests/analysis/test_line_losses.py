@@ -8,9 +8,9 @@ import pytest
 from fake_runs import cell, measured
 
 from kbench.analysis.summaries import summarise
+from kbench.records.values import EPOCH, Measured
 from kbench.summary import Summary
 from kbench.tables import otherwise
-from kbench.values import EPOCH, Measured
 
 SITE = "train.py: fit, line 9"
 DENSE: list[Any] = ["Dense", {"units": 4}, []]

@@ -9,8 +9,8 @@ import pytest
 
 from kbench.analysis.lines import line_outputs
 from kbench.analysis.summaries import summarise
-from kbench.epochs import LikeLine
-from kbench.values import Measured
+from kbench.records.epochs import LikeLine
+from kbench.records.values import Measured
 
 TOLD: dict[str, Any] = {
     "weights": [{"layer": "Dense 1", "weight": "kernel", "sha256": "aa", "shared": "aa"}],

@@ -10,8 +10,8 @@ from fake_bench import Bench
 from fake_runs import cell, measured
 
 from kbench.analysis.times import machine_stability
-from kbench.epochs import Epoch, Turn
 from kbench.machine import host
+from kbench.records.epochs import Epoch, Turn
 
 
 def told(busy: object) -> list[str]:

@@ -12,9 +12,9 @@ from fake_runs import cell, measured
 from kbench.analysis.summaries import summarise
 from kbench.analysis.times import memory_growth
 from kbench.analysis.times.memory_growth import growth
-from kbench.epochs import Epoch
+from kbench.records.epochs import Epoch
+from kbench.records.values import Measured
 from kbench.tables.content import table
-from kbench.values import Measured
 
 
 def ends(mib: list[float]) -> list[tuple[float, float]]:

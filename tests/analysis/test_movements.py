@@ -10,7 +10,7 @@ import pytest
 from fake_runs import cell, in_words, measured
 
 from kbench.analysis.sameness import fingerprints, movements
-from kbench.values import Measured
+from kbench.records.values import Measured
 
 EMBEDDING = {
     "what": ["1 step", "10 steps"],

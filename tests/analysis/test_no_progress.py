@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from fake_runs import cell, measured
 
-from kbench import sentences
 from kbench.analysis.learning import no_progress
 from kbench.analysis.summaries import summarise
+from kbench.records.values import Measured
 from kbench.tables import at_a_glance
-from kbench.values import Measured
+from kbench.words import sentences
 
 FLAT = [2.31, 2.303, 2.302]
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from fake_runs import cell, known, measured, summary
 
-from kbench import sentences
 from kbench.analysis.lines.call_sites import by_line
 from kbench.analysis.sameness import not_finite
 from kbench.analysis.summaries import summarise
-from kbench.epochs import Epoch
-from kbench.findings import Finding
+from kbench.records.epochs import Epoch
+from kbench.records.findings import Finding
+from kbench.records.values import FAILED, SCRIPT, Measured, Outcome
 from kbench.tables import answers, at_a_glance, lost
-from kbench.values import FAILED, SCRIPT, Measured, Outcome
+from kbench.words import sentences
 
 NAN, INF = math.nan, math.inf
 

@@ -15,9 +15,9 @@ from kbench.analysis.times import intervals, levels, spreads
 from kbench.analysis.times.overall import overall, profiles
 from kbench.analysis.times.processes import RowTime
 from kbench.analysis.times.ratios import Timed, ranked
+from kbench.records.values import FASTEST, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
 from kbench.summary import TO_FASTEST, Summary
 from kbench.tables.overall import sentences
-from kbench.values import FASTEST, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
 
 
 def rows(ratios: dict[str, list[float]], **changes: object) -> list[Summary]:

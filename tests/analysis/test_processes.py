@@ -11,7 +11,7 @@ from kbench.analysis.times import intervals, levels, processes
 from kbench.analysis.times.intervals import CONFIDENCE
 from kbench.analysis.times.levels import SPREADS
 from kbench.analysis.times.processes import Place, Process, RowTime
-from kbench.values import Interval
+from kbench.records.values import Interval
 
 ALPHA = 1 - CONFIDENCE
 # A repeat of whole processes, then two of short ones.

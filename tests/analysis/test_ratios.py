@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kbench.analysis.summaries import summarise
-from kbench.summary import Summary
-from kbench.values import (
+from kbench.records.values import (
     BASELINE,
     EPOCHS,
     FAILED,
@@ -28,6 +27,7 @@ from kbench.values import (
     SLOWER,
     Measured,
 )
+from kbench.summary import Summary
 
 
 def repeats(backend: str, *per_repeat: list[float], **changes: Any) -> list[Measured]:

@@ -11,9 +11,9 @@ from fake_runs import cell
 
 from kbench.analysis import summaries
 from kbench.analysis.times import rounds
-from kbench.epochs import Epoch, Turn
+from kbench.records.epochs import Epoch, Turn
+from kbench.records.values import AS_FAST, FASTEST, NO_DIFFERENCE, NOT_COMPARED, OK, SLOWER, Measured, Outcome
 from kbench.summary import Summary
-from kbench.values import AS_FAST, FASTEST, NO_DIFFERENCE, NOT_COMPARED, OK, SLOWER, Measured, Outcome
 
 STEPS = 10  # of a turn; an epoch has two turns
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import pytest
 from fake_runs import cell, known, replace
 
-from kbench import axes
 from kbench.analysis import summaries
 from kbench.analysis.times import rounds, row_times, spreads
-from kbench.epochs import Epoch, Turn
+from kbench.records import axes
+from kbench.records.epochs import Epoch, Turn
+from kbench.records.values import FAILED, INTERRUPTED, OK, TIMEOUT, Measured, Outcome
 from kbench.summary import Summary
-from kbench.values import FAILED, INTERRUPTED, OK, TIMEOUT, Measured, Outcome
 
 STEPS = 10  # of a turn; a whole process has two turns in an epoch
 

@@ -6,8 +6,8 @@ import pytest
 from fake_runs import replace, summary
 
 from kbench.analysis.rows import open_rows
+from kbench.records.values import AS_FAST, BASELINE, FASTER, FASTEST, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
 from kbench.summary import Summary
-from kbench.values import AS_FAST, BASELINE, FASTER, FASTEST, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
 
 FIRST = replace(summary("keras3/a"), relative_to_fastest=1.0, verdict=FASTEST)
 

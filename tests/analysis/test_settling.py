@@ -10,11 +10,11 @@ import pytest
 from fake_runs import cell, measured, replace, summary
 
 from kbench.analysis.times.settling import Gain, gain, seconds
-from kbench.epochs import Epoch, Turn
+from kbench.records.epochs import Epoch, Turn
+from kbench.records.values import FASTEST, NO_DIFFERENCE, Interval, Measured
 from kbench.screen import terminal
 from kbench.store import RunResults
 from kbench.summary import Summary
-from kbench.values import FASTEST, NO_DIFFERENCE, Interval, Measured
 
 FAST = summary("keras3/jax", verdict=FASTEST)
 

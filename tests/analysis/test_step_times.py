@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from kbench.analysis.summaries import summarise
 from kbench.analysis.times import step_times
-from kbench.epochs import Epoch
-from kbench.sentences import sentence
+from kbench.records.epochs import Epoch
 from kbench.summary import Summary
+from kbench.words.sentences import sentence
 
 NOISE = [1.0, 1.4, 0.7, 1.1, 0.8, 1.3, 0.9, 1.2, 0.75, 1.25]
 

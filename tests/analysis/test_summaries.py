@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kbench.analysis.summaries import summarise
+from kbench.records.values import FAILED, FASTEST, INTERRUPTED, OK, STATUSES, TIMEOUT, UNSUPPORTED, Measured, Outcome
 from kbench.summary import Summary
 from kbench.tables.answers import answer, headline
-from kbench.values import FAILED, FASTEST, INTERRUPTED, OK, STATUSES, TIMEOUT, UNSUPPORTED, Measured, Outcome
 
 
 def test_steady_time_is_that_of_all_but_the_first_epoch_of_a_process() -> None:

@@ -8,8 +8,8 @@ import pytest
 from fake_runs import cell, measured
 
 from kbench.analysis.times import time_growth
-from kbench.sentences import sentence
-from kbench.values import Measured
+from kbench.records.values import Measured
+from kbench.words.sentences import sentence
 
 
 def process(*seconds: float) -> Measured:

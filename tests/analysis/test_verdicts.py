@@ -7,7 +7,7 @@ from fake_runs import cell, measured
 
 from kbench.analysis.summaries import summarise
 from kbench.analysis.times import ratios
-from kbench.values import AS_FAST, FASTER, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
+from kbench.records.values import AS_FAST, FASTER, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,14 @@ from kbench.analysis.sameness import fingerprints, workers
 from kbench.analysis.summaries import summarise
 from kbench.comparison import published, scaling
 from kbench.comparison.published import PublishedFigure
-from kbench.findings import Finding
-from kbench.sentences import sentence
+from kbench.records.findings import Finding
+from kbench.records.values import Cell, Measured
 from kbench.summary import TO_ONE_WORKER, Summary
 from kbench.tables import sweeps
 from kbench.tables.answers import answer
 from kbench.tables.published import records
 from kbench.tables.text import text
-from kbench.values import Cell, Measured
+from kbench.words.sentences import sentence
 
 
 def swept(count: int, threads: int, **more: Any) -> Cell:

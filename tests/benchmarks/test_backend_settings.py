@@ -12,12 +12,12 @@ import pytest
 from fake_bench import Bench
 from fake_runs import cell
 
-from kbench import paths
+from kbench.base import paths
 from kbench.cli import main
-from kbench.epochs import Epoch
 from kbench.errors import UserError
+from kbench.records.epochs import Epoch
+from kbench.records.values import OK, Measured, Outcome
 from kbench.selection import backends, examples
-from kbench.values import OK, Measured, Outcome
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))

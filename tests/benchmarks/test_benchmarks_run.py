@@ -11,7 +11,7 @@ import left_out
 import pytest
 from original_data import MIRROR
 
-from kbench import paths
+from kbench.base import paths
 from kbench.environments import ensure
 from kbench.errors import Unavailable, Unsupported
 from kbench.machine import devices

@@ -20,7 +20,7 @@ import turns
 import turns_pairs
 from guest_modules import alone
 
-from kbench.epochs import Turn
+from kbench.records.epochs import Turn
 
 STEPS, EPOCHS = 50, 21
 PAIRS = [(first, first + 1) for first in range(turns_pairs.FIRST, EPOCHS, 2)]

@@ -13,8 +13,8 @@ import pytest
 from kbench import store
 from kbench.analysis import rows, summaries
 from kbench.cli import main
+from kbench.records.values import OK, Measured
 from kbench.store import files, guest_files
-from kbench.values import OK, Measured
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 

@@ -15,9 +15,10 @@ ENTRANCE = (
     "__main__.py",
     "version.py",
     "errors.py",
-    "locales.py",
-    "trusted.py",
-    "whole_folders.py",
+    "base/__init__.py",
+    "base/locales.py",
+    "base/trusted.py",
+    "base/whole_folders.py",
     "bootstrap/__init__.py",
     "bootstrap/entry.py",
     "bootstrap/host_environment.py",
@@ -40,7 +41,7 @@ def make_checkout(folder: Path) -> Path:
     (folder / "kbench").mkdir(parents=True)
     (folder / "requirements").mkdir()
     shutil.copy(CHECKOUT / "run.py", folder)
-    for name in ("bootstrap", "cli"):
+    for name in ("base", "bootstrap", "cli"):
         (folder / "kbench" / name).mkdir()
     for name in (*ENTRANCE, "cli/__init__.py"):
         shutil.copy(CHECKOUT / "kbench" / name, folder / "kbench" / name)

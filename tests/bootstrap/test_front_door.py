@@ -115,7 +115,15 @@ def test_inside_its_own_environment_nothing_is_handed_over_again(
 def test_the_checks_end_with_pytest_and_with_arguments_are_pytest_alone() -> None:
     python = Path(sys.executable)
     every = entry.checks(python, [])
-    assert list(every) == ["ruff check", "ruff format", "mypy", "mypy of the tests", "import-linter", "pytest"]
+    assert list(every) == [
+        "ruff check",
+        "ruff format",
+        "mypy",
+        "mypy of the tests",
+        "import-linter",
+        "lines",
+        "pytest",
+    ]
     assert list(entry.checks(python, ["--lint"])) == list(every)[:-1]
     assert entry.checks(python, ["tests/test_x.py", "-k", "y"]) == {
         "pytest": [str(python), "-m", "pytest", "tests/test_x.py", "-k", "y"]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from fake_checkout import STATUS, call, start, variables, without_pip
 
-from kbench import paths
+from kbench.base import paths
 from kbench.bootstrap import entry as front_door
 from kbench.bootstrap import host_environment, make_host_environment
 from kbench.errors import UserError

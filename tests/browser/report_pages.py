@@ -11,9 +11,9 @@ from fake_runs import learning, plan, write_events
 from playwright.sync_api import Browser, BrowserContext, Dialog, Locator, Page, expect
 
 from kbench import store
-from kbench.causes.explained import Explained
 from kbench.outputs.one_run import report
-from kbench.values import FAILED, OK, Cell, Outcome
+from kbench.outputs.told import ToldRun
+from kbench.records.values import FAILED, OK, Cell, Outcome
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 REFERENCE = CHECKOUT / "results" / "reference"
@@ -33,7 +33,7 @@ def page_of(run: Path) -> Path:
     """Make the run's report.html, and nothing else that takes long."""
     read = store.read(run)
     page = run / "report.html"
-    page.write_bytes(report([Explained(read)]))
+    page.write_bytes(report([ToldRun(read)]))
     return page
 
 

@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 from report_pages import Opener, chart, draw_all, section
 
-from kbench import paths
+from kbench.base import paths
 from kbench.selection import backends
 
 pytestmark = pytest.mark.slow("draws every chart in a browser")

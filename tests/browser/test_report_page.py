@@ -17,9 +17,9 @@ from playwright.sync_api import Page, expect
 from report_pages import REFERENCE, Opener, chart, draw_all, fake_page, page_of, points, section, tooltip
 
 from kbench import store
-from kbench.causes.explained import Explained
 from kbench.outputs import one_run, several_runs
 from kbench.outputs.one_run import report
+from kbench.outputs.told import ToldRun
 from kbench.tables.csv import epochs_csv
 
 pytestmark = pytest.mark.slow("draws every chart in a browser")
@@ -268,7 +268,7 @@ def test_repeats_are_a_mean_with_its_spread_and_memory_is_drawn(opened: Opener, 
     cells = [cell(backend=name, repeat=number) for name in ("keras2/cntk", "keras3/jax") for number in (1, 2, 3)]
     page_file = fake_page(tmp_path, cells)
     page = opened(page_file)
-    one_run.rebuild(Explained(store.read(page_file.parent)))
+    one_run.rebuild(ToldRun(store.read(page_file.parent)))
     rows = pd.read_csv(page_file.parent / "epochs.csv")
     told = tooltip(page, points(chart(page, "mnist_cnn", "validation accuracy against epochs")).nth(0))
     own = rows[(rows.backend == told["backend"]) & (rows.epoch == int(told["epoch"]))].val_accuracy
@@ -297,7 +297,7 @@ def test_scaling_lines_are_drawn_toggled_and_told_under_the_pointer(opened: Open
     backends = ("keras2/cntk", "keras3/jax")
     cells = [[cell(backend=name, batch_size=size) for name in backends] for size in (32, 64, 128)]
     runs = [fake_page(tmp_path / str(place), some).parent for place, some in enumerate(cells)]
-    pictures, _ = several_runs.write_page(tmp_path / "report.html", [Explained(store.read(run)) for run in runs])
+    pictures, _ = several_runs.write_page(tmp_path / "report.html", [ToldRun(store.read(run)) for run in runs])
     assert len(pictures) == 2
     page = opened(tmp_path / "report.html")
     page.get_by_role("link", name="Scaling over the 3 runs").click()
@@ -323,7 +323,7 @@ def test_several_runs_stand_on_one_page_under_their_names(opened: Opener, tmp_pa
     first, second = (fake_page(tmp_path / name, [cell(), cell(backend="keras3/jax")]).parent for name in "ab")
     read = [store.read(run) for run in (first, second)]
     together = tmp_path / "report.html"
-    together.write_bytes(report(map(Explained, read)))
+    together.write_bytes(report(map(ToldRun, read)))
     page = opened(together)
     assert page.locator("header.run").count() == 2
     boxes = page.get_by_role("checkbox", name="keras3/jax")

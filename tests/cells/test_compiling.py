@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from fake_bench import EXAMPLE, Bench
 
-from kbench import paths, store
+from kbench import store
+from kbench.base import paths
 
 STUB = Path(__file__).parent.parent / "faults" / "stub_guest.py"
 VARIABLES = '[variables]\nKEPT = "{cache}/kept/{example}"'

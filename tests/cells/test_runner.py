@@ -14,14 +14,14 @@ from fake_runs import PROVENANCE, cell, learning, plan, replace
 from fake_runs import task as as_task
 
 from kbench import store
-from kbench.arrays import Data
+from kbench.base.arrays import Data
 from kbench.cells import runner
 from kbench.cells.launcher import Exit, Running
 from kbench.cells.runner import EpochProgress, Listener
 from kbench.cells.spec import RunPaths
 from kbench.machine import devices
 from kbench.planning.tasks import CellTask
-from kbench.values import Cell, Environment, Outcome
+from kbench.records.values import Cell, Environment, Outcome
 
 DATA = Data("mnist", "real", Path("/data"), ("x.npy",), ("y.npy",), (), (), 10, 255.0, ((28, 28, 1),), "ab")
 Fate = Callable[[Path, Path], Exit]

@@ -12,8 +12,8 @@ import pytest
 from fake_backends import write_backend
 from fake_runs import request
 
-from kbench import paths
-from kbench.arrays import Data
+from kbench.base import paths
+from kbench.base.arrays import Data
 from kbench.cells import spec as specs
 from kbench.cells.spec import RunPaths
 from kbench.cli import arguments
@@ -22,8 +22,8 @@ from kbench.machine import devices
 from kbench.planning import plan
 from kbench.planning.request import ChosenPython, Request
 from kbench.planning.tasks import CellTask, guest_sha256, locked_versions
+from kbench.records.values import Backend
 from kbench.selection import backends, examples
-from kbench.values import Backend
 
 BACKENDS = backends.load_all(paths.project_folder("backends"))
 OF_KERAS = [name for name, backend in BACKENDS.items() if backend.kind == "keras"]
@@ -190,6 +190,7 @@ def test_an_option_of_run_has_the_name_of_its_field_and_reaches_the_guest() -> N
     request = choices.request(vars(options), BACKENDS, [])
     (made,) = plan.make_plan(request, BACKENDS, []).tasks
     assert {field.name for field in fields(Request)} - set(vars(options)) == {
+        "asked",
         "data_sources",
         "extra_repeats",
         "named_backends",

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 from fake_bench import Bench, Said
 
-from kbench import datasets, disk_usage
+from kbench import datasets
+from kbench.base import disk_usage
 from kbench.cache import folder as cache_folder
 from kbench.session import prepare
-from kbench.text import size
+from kbench.words.text import size
 
 ENVIRONMENT = "keras9-fake-cpu-py3.9-0123456789ab"
 # Another kbench in the middle of a run: it says so, and ends when it is told to.

@@ -11,7 +11,7 @@ from fake_bench import EXAMPLE, call, refused
 from fake_runs import cell, fake_run
 
 from kbench.cli import arguments
-from kbench.values import OK, Outcome
+from kbench.records.values import OK, Outcome
 
 PROGRAM = "import keras\nkeras.Sequential().fit([], [])\n"
 

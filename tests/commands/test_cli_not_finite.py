@@ -9,7 +9,7 @@ from typing import Any
 from fake_bench import EXAMPLE, INFERENCE, Bench
 
 from kbench.analysis.summaries import summarise
-from kbench.findings import Finding
+from kbench.records.findings import Finding
 
 DIVERGES = EXAMPLE.replace('"learning_rate": 0.5', '"learning_rate": 1e300')
 ONE_DIVERGES = (

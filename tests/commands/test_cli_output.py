@@ -20,8 +20,8 @@ from kbench.cells.runner import EpochProgress
 from kbench.environments import interpreters
 from kbench.errors import UserError
 from kbench.planning.tasks import CellTask
+from kbench.records.values import FAILED, OK, UNSUPPORTED, Outcome
 from kbench.screen import colors, finish, progress, terminal
-from kbench.values import FAILED, OK, UNSUPPORTED, Outcome
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from fake_bench import LIMITS, Bench, refused
 
-from kbench import paths
+from kbench.base import paths
 from kbench.cells import launcher, turns
 from kbench.cells.turns import ProcessTurn, TurnScheduler
 from kbench.machine import peak_rates

@@ -11,7 +11,7 @@ import pytest
 from fake_bench import Bench, call, refused
 from fake_runs import PROVENANCE, cell, fake_run
 
-from kbench.values import INTERRUPTED, OK, UNSUPPORTED, Outcome
+from kbench.records.values import INTERRUPTED, OK, UNSUPPORTED, Outcome
 
 
 @pytest.fixture

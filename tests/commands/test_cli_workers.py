@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from fake_bench import EXAMPLE, Bench, refused
 
-from kbench import paths, store
+from kbench import store
+from kbench.base import paths
 from kbench.cells import launcher
 from kbench.errors import UserError
 from kbench.planning import request as requests

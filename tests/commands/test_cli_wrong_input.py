@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kbench.cli import main
-from kbench.values import OK, Outcome
+from kbench.records.values import OK, Outcome
 
 RUN = ("--backends", "fake", "--examples", "my_example.py", "--profile", "smoke", "--device", "cpu")
 

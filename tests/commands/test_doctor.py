@@ -14,8 +14,8 @@ from kbench.commands import doctor, doctor_data
 from kbench.datasets import addresses
 from kbench.environments import debian
 from kbench.machine import devices
+from kbench.records.values import Device
 from kbench.selection import backends
-from kbench.values import Device
 
 MNIST = "train-images-idx3-ubyte.gz"
 

@@ -7,7 +7,7 @@ import re
 import pytest
 from fake_bench import Bench
 
-from kbench import paths
+from kbench.base import paths
 from kbench.cli.options import OPTIONS
 from kbench.selection import examples
 

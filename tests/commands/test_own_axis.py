@@ -9,10 +9,11 @@ import pytest
 from fake_bench import Bench, dying, refused
 
 import kbench
-from kbench import axes, store
-from kbench.asked import Asked, Numbers
-from kbench.axes import AXES, Axis
+from kbench import store
 from kbench.cli.options import how as declared
+from kbench.records import axes
+from kbench.records.asked import Asked, Numbers
+from kbench.records.axes import AXES, Axis
 
 # The first of the two places.
 READERS = Axis(

@@ -18,8 +18,8 @@ from kbench.comparison import published
 from kbench.comparison.published import PublishedFigure
 from kbench.environments import interpreters
 from kbench.errors import UserError
+from kbench.records.values import FAILED, OK, Outcome
 from kbench.selection import backends, examples
-from kbench.values import FAILED, OK, Outcome
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 README = CHECKOUT / "results" / "published" / "README.md"

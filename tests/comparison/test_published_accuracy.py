@@ -12,15 +12,15 @@ from fake_runs import COLORS, cell, fake_run, measured, summary
 
 from kbench import store
 from kbench.analysis.summaries import summarise
-from kbench.causes.explained import Explained
 from kbench.comparison import published
 from kbench.comparison.published import PublishedFigure
 from kbench.comparison.published_accuracy import PublishedAccuracy, match_published
 from kbench.outputs import one_run
+from kbench.outputs.told import ToldRun
 from kbench.plots.convergence import _figure as draw
 from kbench.plots.styles import OWN, row_styles
+from kbench.records.values import OK, Measured, Outcome
 from kbench.tables.accuracies import table
-from kbench.values import OK, Measured, Outcome
 
 FIGURE = PublishedFigure(
     source="paper2017",
@@ -130,7 +130,7 @@ def test_page_and_charts_have_it_where_a_run_trained_on_as_much(
     monkeypatch.setattr(published, "read", lambda: FIGURES)
     fates = [(cell(backend=name, samples=1000), 2.0, Outcome(OK)) for name in ("keras2/cntk", "keras3/jax")]
     run = fake_run(tmp_path, fates, available_samples=1000 if shown else 60000)
-    one_run.rebuild(Explained(store.read(run)))
+    one_run.rebuild(ToldRun(store.read(run)))
     page, markdown = (run / "report.html").read_text("utf-8"), (run / "summary.md").read_text("utf-8")
     assert ("accuracy, here and published" in page) == shown
     assert ("## mnist_cnn (accuracy, here and published)" in markdown) == shown

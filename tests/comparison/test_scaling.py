@@ -12,14 +12,14 @@ import pytest
 from fake_bench import Said, call
 from fake_runs import COLORS, PROVENANCE, UNLIKE, cell, fake_run, replace, summary
 
-from kbench import axes
-from kbench.axes import BATCH_SIZE, SAMPLES, THREADS
 from kbench.comparison.scaling import Lines, SweepRun, lines
 from kbench.plots.scaling import _figure as draw
 from kbench.plots.styles import row_styles
+from kbench.records import axes
+from kbench.records.axes import BATCH_SIZE, SAMPLES, THREADS
+from kbench.records.values import FAILED, OK, Interval, Outcome
 from kbench.report import charts
 from kbench.summary import Summary
-from kbench.values import FAILED, OK, Interval, Outcome
 
 NOTHING = "batch size, samples, workers and threads are the same in all runs"
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from original_data import originals
 
-from kbench import paths
+from kbench.base import paths
 from kbench.datasets import as_keras, fetch
 
 MNIST = "from keras.datasets import mnist\n"

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from original_data import originals
 
-from kbench import datasets, paths
+from kbench import datasets
+from kbench.base import paths
 from kbench.datasets import addresses, archives, fetch, origins
 from kbench.datasets.registry import BABI, CUT_BABI, CUT_MNIST, MNIST, PLAY, REGISTRY, SHIPPED_PLAY
 from kbench.selection import examples

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kbench import datasets
-from kbench.arrays import Data
+from kbench.base.arrays import Data
 from kbench.datasets import babi, imdb
 
 

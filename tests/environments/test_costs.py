@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kbench import disk_usage
+from kbench.base import disk_usage
 from kbench.environments import costs, folders
-from kbench.values import Environment
+from kbench.records.values import Environment
 
 NAME = "keras9-tiny-cpu-py3.6-0123456789ab"
 

@@ -15,7 +15,7 @@ from fake_backends import installable
 from kbench.environments import ensure, packages
 from kbench.errors import Unavailable
 from kbench.planning.tasks import of_build
-from kbench.values import Backend, Build
+from kbench.records.values import Backend, Build
 
 MORE = 'debian = ["python3-tiny"]\ndistribution = "python3-tiny"\n'
 

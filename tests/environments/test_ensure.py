@@ -17,7 +17,7 @@ from fake_backends import installable, write_wheel
 from kbench.environments import ensure, folders, installers
 from kbench.environments.interpreters import Choice
 from kbench.errors import Unavailable, UserError
-from kbench.values import Backend
+from kbench.records.values import Backend
 
 PROJECT = Path(__file__).resolve().parents[2]
 

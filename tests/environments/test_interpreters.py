@@ -11,11 +11,11 @@ import conda_channel
 import pytest
 from fake_backends import HOST_PYTHON, write_backend
 
-from kbench import paths
+from kbench.base import paths
 from kbench.environments import installers, interpreters
 from kbench.errors import Unavailable, UserError
+from kbench.records.values import Backend
 from kbench.selection import backends
-from kbench.values import Backend
 
 OLD = "3.6"  # never the host's own version
 

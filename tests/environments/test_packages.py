@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kbench.environments import packages
-from kbench.values import Environment
+from kbench.records.values import Environment
 
 
 def environment(python: Path, folder: Path | None = None) -> Environment:

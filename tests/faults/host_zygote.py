@@ -13,7 +13,7 @@ from pathlib import Path
 
 import scipy.stats  # noqa: F401  # or each host would take seconds to load it
 
-from kbench import paths
+from kbench.base import paths
 from kbench.cells import launcher
 from kbench.cli import main
 from kbench.commands import resume, run  # noqa: F401  # the same

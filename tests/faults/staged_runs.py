@@ -12,13 +12,13 @@ from typing import Any
 from fake_runs import PROVENANCE, plan, task
 
 from kbench import store
-from kbench.arrays import Data
+from kbench.base.arrays import Data
 from kbench.cells import launcher, orphans, runner
 from kbench.cells.runner import Listener
 from kbench.cells.spec import RunPaths
 from kbench.machine import devices
 from kbench.planning.tasks import CellTask
-from kbench.values import Cell, Environment
+from kbench.records.values import Cell, Environment
 
 DATA = Data("mnist", "real", Path("/data"), ("x.npy",), ("y.npy",), (), (), 10, 255.0, ((28, 28, 1),), "ab")
 OF_ALL = {"task": "train", "input": "image", "example_sha256": "", "parameters": None, "keras_backend": "tiny"}

@@ -15,13 +15,13 @@ from fake_runs import cell
 from staged_runs import staged, staged_task
 
 from kbench import store
-from kbench.causes.explained import Explained
 from kbench.cells import launcher, orphans, runner
 from kbench.cells.runner import EpochProgress, Listener
 from kbench.outputs import one_run
+from kbench.outputs.told import ToldRun
 from kbench.planning.tasks import CellTask
+from kbench.records.values import Measured
 from kbench.store import guest_files
-from kbench.values import Measured
 
 GUEST = Path(__file__).with_name("stub_guest.py")
 FOREVER = "__import__('signal').pause()"
@@ -290,7 +290,7 @@ def test_what_goes_wrong_after_the_last_event_loses_nothing_that_was_measured(
     assert (faulty.outcome.status, faulty.outcome.reason, len(faulty.epochs)) == ("ok", "", 3), faulty.outcome
     (note,) = faulty.facts.notes
     assert note.startswith(f"its process {how} its last event")
-    one_run.rebuild(Explained(store.read(folder)))
+    one_run.rebuild(ToldRun(store.read(folder)))
     assert note in (folder / "summary.md").read_text()
 
 
@@ -327,7 +327,7 @@ def test_how_a_cell_failed_is_on_the_page_with_the_end_of_its_log(tmp_path: Path
     folder, faulty, _ = run(tmp_path, Fault(says, "failed"))
     assert faulty.outcome.last_event == "epoch 1"
     assert faulty.outcome.last_lines == ("```", "almost", "<b>the end</b>")
-    one_run.rebuild(Explained(store.read(folder)))
+    one_run.rebuild(ToldRun(store.read(folder)))
     page = (folder / "summary.md").read_text()
     assert "## What failed" in page
     assert "````text\n```\nalmost\n<b>the end</b>\n````" in page

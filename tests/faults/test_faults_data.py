@@ -19,7 +19,7 @@ from named_pipe import Pipe
 
 import kbench
 from kbench import datasets
-from kbench.arrays import Data
+from kbench.base.arrays import Data
 from kbench.datasets import fetch
 from kbench.datasets.registry import Registry
 from kbench.errors import UserError

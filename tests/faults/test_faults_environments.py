@@ -19,7 +19,7 @@ import kbench
 from kbench.environments import ensure as environments
 from kbench.environments import installers
 from kbench.errors import Unavailable, UserError
-from kbench.values import Backend, Environment
+from kbench.records.values import Backend, Environment
 
 # Stands before the real uv: makes a mess of `uv pip sync` as long as a file is there, and then is it.
 UV = """#!/bin/sh

@@ -17,12 +17,13 @@ import pytest
 from fake_runs import cell
 from staged_runs import run_all, staged, staged_task
 
-from kbench import paths, store
+from kbench import store
+from kbench.base import paths
 from kbench.cells import launcher, orphans, turns
 from kbench.cells.runner import EpochProgress, Listener
 from kbench.machine import host
 from kbench.planning.tasks import CellTask
-from kbench.values import Outcome
+from kbench.records.values import Outcome
 
 GUEST = Path(__file__).with_name("stub_guest.py")
 TURNS = f"""

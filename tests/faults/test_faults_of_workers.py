@@ -19,7 +19,7 @@ from kbench import store
 from kbench.cells import launcher, orphans, workers
 from kbench.cells.runner import EpochProgress, Listener
 from kbench.planning.tasks import CellTask
-from kbench.values import Measured
+from kbench.records.values import Measured
 
 GUEST = Path(__file__).with_name("workers_guest.py")
 

@@ -289,7 +289,7 @@ def test_a_run_of_parity_is_refused_and_one_that_goes_on_is_not_disturbed(bench:
     assert "same is being measured by another kbench: wait until that has ended, or end it." in said.err
     said = bench("resume", "same")
     assert said.status == 2 and said.err.count("\n") == 1
-    assert "Your only runs in results are of `parity`" in bench("resume").err
+    assert "Your only runs in results time nothing" in bench("resume").err
     assert "same is a run of `parity`, which cannot be resumed: start a new one." in said.err
     assert ended == []
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from fake_bench import Bench
 
-from kbench import paths, store
+from kbench import store
+from kbench.base import paths
 from kbench.planning import plan
 
 PROGRAM = "import keras\nprint('done')\n"

@@ -11,7 +11,7 @@ import pytest
 from fake_bench import CHECKOUT, START, Bench
 
 from kbench import store
-from kbench.values import OK
+from kbench.records.values import OK
 
 NAMES = "a.py,b.py,c.py,d.py"
 

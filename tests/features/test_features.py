@@ -21,8 +21,10 @@ WORDS = {
     "cluster": ["--on", "--spread", "--select", "--worker-per-machine"],
     "compare": ["compare"],
     "coverage": ["coverage"],
+    "explain": ["--explain", "--trace"],
     "exports": ["pack", "unpack", "export"],
     "parity": ["parity"],
+    "shims": ["--shims"],
 }
 
 
@@ -82,7 +84,9 @@ def test_without_its_folder_nothing_speaks_of_it_and_the_rest_works(name: str, c
     place = without(sorted(gone), copied, tmp_path)
     listed = said(place, "list", "features")
     commands = {line.split()[0] for line in said(place, "--help").splitlines() if line.startswith("  ")}
-    shown = commands | words_of(said(place, "run", "--help-all") + said(place, "resume", "--help"))
+    shown = commands | words_of(
+        said(place, "run", "--help-all") + said(place, "script", "--help-all") + said(place, "resume", "--help")
+    )
     for one in NAMES:
         assert (one in words_of(listed)) == (one not in gone)
         assert all(

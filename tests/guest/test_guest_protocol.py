@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from guest_modules import alone
 
-from kbench import paths, store
-from kbench.reported import Facts
+from kbench import store
+from kbench.base import paths
+from kbench.records.reported import Facts
 from kbench.store.events import KINDS, OPEN
 
 protocol = alone("protocol")

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from kbench import paths
+from kbench.base import paths
 from kbench.errors import Unsupported, UserError
 from kbench.machine import devices
+from kbench.records.values import Device
 from kbench.selection import backends, builds
-from kbench.values import Device
 
 SHIPPED = backends.load_all(paths.project_folder("backends"))
 H100 = Device("gpu", 0, "GPU-aaaa", "NVIDIA H100", 9.0, "580.65", 81559)

@@ -16,7 +16,7 @@ import pytest
 
 import kbench
 from kbench.machine import host, provenance
-from kbench.values import Device
+from kbench.records.values import Device
 
 GPU = Device("gpu", 0, "GPU-1234", "NVIDIA H100", 9.0, "550.54", 81559)
 

@@ -10,8 +10,8 @@ from typing import get_args
 
 from fake_runs import UNLIKE, notes, summary
 
-from kbench.findings import Finding, Kind
 from kbench.outputs import findings
+from kbench.records.findings import Finding, Kind
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "data.md"
 KINDS = {kind for several in get_args(Kind) for kind in get_args(several)}

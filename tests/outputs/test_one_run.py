@@ -10,10 +10,10 @@ import pytest
 from fake_runs import cell, fake_run
 
 from kbench import store
-from kbench.causes.explained import Explained
 from kbench.errors import UserError
 from kbench.outputs import one_run
-from kbench.values import FAILED, OK, UNSUPPORTED, Outcome
+from kbench.outputs.told import ToldRun
+from kbench.records.values import FAILED, OK, UNSUPPORTED, Outcome
 
 
 def a_run(parent: Path) -> Path:
@@ -30,7 +30,7 @@ def a_run(parent: Path) -> Path:
 
 def test_deleting_and_rebuilding_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = a_run(tmp_path)
-    written = one_run.rebuild(Explained(store.read(run)))
+    written = one_run.rebuild(ToldRun(store.read(run)))
     first = {path: path.read_bytes() for path in written}
     assert {str(path.relative_to(run)) for path in written} == {
         "summary.csv",
@@ -51,21 +51,21 @@ def test_deleting_and_rebuilding_gives_the_same_bytes(tmp_path: Path, monkeypatc
         path.unlink()
     shutil.rmtree(run / "plots")
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
-    assert one_run.rebuild(Explained(store.read(run))) == written
+    assert one_run.rebuild(ToldRun(store.read(run))) == written
     assert {path: path.read_bytes() for path in written} == first
 
 
 def test_rebuilding_touches_no_raw_file_and_leaves_nothing_else(tmp_path: Path) -> None:
     run = a_run(tmp_path)
     raw = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
-    written = one_run.rebuild(Explained(store.read(run)))
+    written = one_run.rebuild(ToldRun(store.read(run)))
     assert {path for path in run.rglob("*") if path.is_file()} == {*raw, *written}
     assert {path: path.read_bytes() for path in raw} == raw
 
 
 def test_the_tables_hold_what_was_measured(tmp_path: Path) -> None:
     run = a_run(tmp_path)
-    one_run.rebuild(Explained(store.read(run)))
+    one_run.rebuild(ToldRun(store.read(run)))
     summary = pd.read_csv(run / "summary.csv")
     assert list(summary.backend) == ["keras3/jax", "keras2/cntk", "keras3/openvino"]
     assert list(summary.repeats) == [1, 2, 0]
@@ -77,7 +77,7 @@ def test_the_tables_hold_what_was_measured(tmp_path: Path) -> None:
 
 def test_the_page_links_the_plots_and_escapes_what_it_quotes(tmp_path: Path) -> None:
     run = a_run(tmp_path)
-    one_run.rebuild(Explained(store.read(run)))
+    one_run.rebuild(ToldRun(store.read(run)))
     page = (run / "summary.md").read_text()
     assert page.startswith(f"# kbench: {run.name}\n")
     assert "keras3/jax was fastest. Rows: 2 ok, 1 unsupported." in page
@@ -89,7 +89,7 @@ def test_the_page_links_the_plots_and_escapes_what_it_quotes(tmp_path: Path) -> 
 
 def test_an_example_named_like_markup_stays_text(tmp_path: Path) -> None:
     run = fake_run(tmp_path, [(cell(example="<script>$x$", backend="keras2/$b$"), 1.0, Outcome(OK))])
-    written = one_run.rebuild(Explained(store.read(run)))
+    written = one_run.rebuild(ToldRun(store.read(run)))
     assert "<script" not in (run / "summary.md").read_text()
     assert all(path.parent in (run, run / "plots") for path in written)
     for picture in (run / "plots").glob("*.svg"):
@@ -99,13 +99,13 @@ def test_an_example_named_like_markup_stays_text(tmp_path: Path) -> None:
 def test_a_run_in_which_nothing_was_measured_still_has_its_tables(tmp_path: Path) -> None:
     run = fake_run(tmp_path, [(cell(), 1.0, Outcome(FAILED, "boom"))])
     files = {"summary.csv", "epochs.csv", "findings.json", "summary.md", "summary.tex", "report.html"}
-    assert {path.name for path in one_run.rebuild(Explained(store.read(run)))} == files
+    assert {path.name for path in one_run.rebuild(ToldRun(store.read(run)))} == files
     assert "No backend has a steady epoch to compare. Rows: 1 failed." in (run / "summary.md").read_text()
 
 
 def test_a_run_of_no_cells_is_no_error(tmp_path: Path) -> None:
     run = fake_run(tmp_path, [])
-    one_run.rebuild(Explained(store.read(run)))
+    one_run.rebuild(ToldRun(store.read(run)))
     assert "Nothing was measured." in (run / "summary.md").read_text()
     assert (run / "summary.csv").read_text().startswith("example,backend,")
 
@@ -120,7 +120,7 @@ def test_pictures_that_are_no_longer_derived_go_and_the_users_own_files_stay(tmp
         (plots / name).write_bytes(b"there")
     (plots / "linked-seconds.png").symlink_to(plots / "mine.png")
     (plots / "folder-seconds.png").mkdir()
-    written = one_run.rebuild(Explained(store.read(run)))
+    written = one_run.rebuild(ToldRun(store.read(run)))
     own = {path.name for path in written if path.parent == plots}
     assert {path.name for path in plots.iterdir()} == own | {*users, "linked-seconds.png", "folder-seconds.png"}
     assert all((plots / name).read_bytes() == b"there" for name in users)
@@ -128,10 +128,10 @@ def test_pictures_that_are_no_longer_derived_go_and_the_users_own_files_stay(tmp
 
 def test_an_overview_of_what_is_no_longer_timed_goes(tmp_path: Path) -> None:
     run = a_run(tmp_path)
-    one_run.rebuild(Explained(store.read(run)))
+    one_run.rebuild(ToldRun(store.read(run)))
     for outcome in run.glob("cells/*/outcome.json"):
         outcome.write_text('{"status": "failed", "reason": "boom"}')
-    one_run.rebuild(Explained(store.read(run)))
+    one_run.rebuild(ToldRun(store.read(run)))
     assert [path.name for path in (run / "plots").glob("overview.*")] == []
 
 
@@ -139,4 +139,4 @@ def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     run = fake_run(tmp_path, [(cell(), 1.0, Outcome(FAILED, "boom"))])
     (run / "plots").write_text("in the way")
     with pytest.raises(UserError, match=r"^Cannot make .*plots: File exists\.$"):
-        one_run.rebuild(Explained(store.read(run)))
+        one_run.rebuild(ToldRun(store.read(run)))

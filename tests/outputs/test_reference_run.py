@@ -13,15 +13,16 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from kbench import paths, store
+from kbench import store
 from kbench.analysis.rows import summarised
 from kbench.analysis.sameness import first_steps
-from kbench.causes.explained import Explained
+from kbench.base import paths
 from kbench.outputs import one_run
+from kbench.outputs.told import ToldRun
+from kbench.records.values import OK, UNSUPPORTED
 from kbench.selection import backends, examples, suites
 from kbench.summary import Summary
 from kbench.tables import at_a_glance, text
-from kbench.values import OK, UNSUPPORTED
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 REFERENCE = CHECKOUT / "results" / "reference"
@@ -112,7 +113,7 @@ def test_its_tables_follow_from_its_raw_measurements(reference: Path, tmp_path: 
     copy = tmp_path / reference.name
     shutil.copy(store.packed_file(reference), tmp_path)
     shutil.copytree(reference / "plots", copy / "plots")
-    one_run.rebuild(Explained(store.read(copy)), plots=False)  # the page links those that are there
+    one_run.rebuild(ToldRun(store.read(copy)), plots=False)  # the page links those that are there
     assert (copy / "summary.md").read_bytes() == (reference / "summary.md").read_bytes()
     header, *lines = csv.reader((reference / "summary.csv").open(newline=""))
     rebuilt, *others = csv.reader((copy / "summary.csv").open(newline=""))

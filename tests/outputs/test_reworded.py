@@ -10,15 +10,16 @@ import pytest
 from fake_runs import cell, measured
 from msgspec import structs
 
-from kbench import sentences, store
+from kbench import store
 from kbench.analysis.rows import summarised
 from kbench.analysis.summaries import summarise
-from kbench.causes.explained import Explained
-from kbench.findings import Kind
+from kbench.outputs.told import ToldRun
+from kbench.records.findings import Kind
+from kbench.records.values import EPOCH, Measured
 from kbench.store.reading import RunResults
 from kbench.summary import Summary
 from kbench.tables import at_a_glance, content, otherwise
-from kbench.values import EPOCH, Measured
+from kbench.words import sentences
 
 REFERENCE = Path(__file__).resolve().parents[2] / "results" / "reference"
 
@@ -70,7 +71,7 @@ def told(run: RunResults) -> tuple[list[dict[str, str]], list[list[list[str]]], 
     rows = summarised(run)
     fields = [one.name for one in dataclasses.fields(Summary) if one.name not in ("differs", "notes")]
     tables = [[[entry.partition(" [")[0] for entry in line] for line in one.rows] for one in content.tables(rows)]
-    return [{name: repr(getattr(row, name)) for name in fields} for row in rows], tables, [*Explained(run).remarks]
+    return [{name: repr(getattr(row, name)) for name in fields} for row in rows], tables, [*ToldRun(run).remarks]
 
 
 def test_other_words_change_nothing_but_words(run: RunResults, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,7 +80,7 @@ def test_other_words_change_nothing_but_words(run: RunResults, monkeypatch: pyte
     assert {"aspect", "outputs", "epoch", "learning", "first step"} <= found
     assert [bool(row.differs) for row in lines] == [False, False, True]
     assert len(otherwise.sentences(lines)) == 2
-    for name in ("sentences.sentence", "tables.at_a_glance.sentence"):
+    for name in ("words.sentences.sentence", "tables.at_a_glance.sentence"):
         monkeypatch.setattr(f"kbench.{name}", lambda found: f"{OLD}: {found}")
     again = summarised(run)
     assert [row.notes for row in rows] != [row.notes for row in again], "or nothing is shown"

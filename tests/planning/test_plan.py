@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from fake_runs import request
 
-from kbench import paths
+from kbench.base import paths
 from kbench.errors import UserError
 from kbench.machine import devices, host
 from kbench.planning import plan
 from kbench.planning.plan import Plan
 from kbench.planning.request import ChosenPython, cores
+from kbench.records.values import FAILED, OK, TIMEOUT, UNAVAILABLE, UNSUPPORTED, Device, Measured, Outcome
 from kbench.selection import backends, examples, names
-from kbench.values import FAILED, OK, TIMEOUT, UNAVAILABLE, UNSUPPORTED, Device, Measured, Outcome
 
 BACKENDS = backends.load_all(paths.project_folder("backends"))
 EXAMPLES = examples.load_all(paths.project_folder("examples_models"))

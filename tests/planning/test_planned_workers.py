@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fake_runs import request
 
-from kbench import paths
+from kbench.base import paths
 from kbench.cells import workers
 from kbench.cells.place import Place
 from kbench.cells.spec import RunPaths
@@ -18,8 +18,8 @@ from kbench.machine import devices
 from kbench.planning import plan
 from kbench.planning import request as requests
 from kbench.planning.tasks import CellTask
+from kbench.records.values import Device
 from kbench.selection import backends, examples
-from kbench.values import Device
 
 BACKENDS = backends.load_all(paths.project_folder("backends"))
 EXAMPLES = examples.load_all(paths.project_folder("examples_models"))

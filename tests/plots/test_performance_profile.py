@@ -11,8 +11,8 @@ from kbench.analysis.times.overall import profiles
 from kbench.plots.performance_profile import _figure as draw
 from kbench.plots.performance_profile import of_backends, performance_profile
 from kbench.plots.styles import OWN, row_styles
+from kbench.records.values import FASTEST, SLOWER, Interval
 from kbench.summary import Summary
-from kbench.values import FASTEST, SLOWER, Interval
 
 RATIOS = {"keras2/cntk": (1.0, 2.0, 4.0), "keras3/jax": (3.0, 1.0, 1.0)}
 

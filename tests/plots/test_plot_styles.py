@@ -13,10 +13,10 @@ from fake_bench import Said, call, refused
 from fake_runs import COLORS, cell, fake_run
 
 from kbench import store
-from kbench.causes.explained import Explained
 from kbench.outputs import one_run
+from kbench.outputs.told import ToldRun
 from kbench.plots.styles import Style
-from kbench.values import OK, Outcome
+from kbench.records.values import OK, Outcome
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_every_picture_has_the_size_that_was_asked_for(run: Path) -> None:
-    one_run.rebuild(Explained(store.read(run)), style=Style("grayscale", (5.0, 4.0)))
+    one_run.rebuild(ToldRun(store.read(run)), style=Style("grayscale", (5.0, 4.0)))
     pictures = list((run / "plots").glob("*.png"))
     assert len(pictures) == 3
     assert {pixels(picture.read_bytes()) for picture in pictures} == {(750, 600)}
@@ -59,9 +59,9 @@ def test_every_picture_has_the_size_that_was_asked_for(run: Path) -> None:
 
 
 def test_a_style_is_laid_over_the_projects_own_and_backends_keep_their_colours(one: Path) -> None:
-    one_run.rebuild(Explained(store.read(one)))
+    one_run.rebuild(ToldRun(store.read(one)))
     plain = (one / "plots" / "mnist_cnn-seconds.svg").read_text()
-    one_run.rebuild(Explained(store.read(one)), style=Style("ggplot"))
+    one_run.rebuild(ToldRun(store.read(one)), style=Style("ggplot"))
     styled = (one / "plots" / "mnist_cnn-seconds.svg").read_text()
     assert "#e5e5e5" in styled and "#e5e5e5" not in plain
     for color in list(COLORS.values())[:3]:
@@ -86,7 +86,7 @@ def test_a_file_says_dots_an_inch_fonts_and_sizes_and_cannot_make_bytes_differ(o
     file.write_text("figure.dpi: 300\nfont.size: 7\nfont.family: serif\nsvg.hashsalt: other\nbackend: tkagg\n")
     written = []
     for style in (str(file), str(file), ""):
-        one_run.rebuild(Explained(store.read(one)), style=Style(style, (3.3, 2.5)))
+        one_run.rebuild(ToldRun(store.read(one)), style=Style(style, (3.3, 2.5)))
         written.append(files(one / "plots"))
     assert written[0] == written[1] != written[2]
     assert pixels(written[0]["mnist_cnn-seconds.png"]) == (990, 750)

@@ -24,7 +24,7 @@ from kbench.plots.memory import memory
 from kbench.plots.overview import _figure as draw_overview
 from kbench.plots.overview import overview
 from kbench.plots.styles import OWN, Style, caption, literal, row_styles
-from kbench.values import CALL, FAILED, NO_DIFFERENCE, NOT_COMPARED, RUN, SCRIPT, SLOWER, TIMEOUT, Measured
+from kbench.records.values import CALL, FAILED, NO_DIFFERENCE, NOT_COMPARED, RUN, SCRIPT, SLOWER, TIMEOUT, Measured
 
 
 def trained(backend: str, seconds: float, epochs: int = 3, **changes: Any) -> Measured:

@@ -14,15 +14,16 @@ import msgspec
 import numpy as np
 from real_runs import own_threads
 
-from kbench import axes, paths
+from kbench.base import paths
 from kbench.cells import spec as specs
 from kbench.environments import ensure
 from kbench.planning.request import cores
 from kbench.planning.tasks import CellTask
+from kbench.records import axes
+from kbench.records.values import Backend, Device, Measured, Outcome
 from kbench.selection import backends
 from kbench.selection.builds import pick_build
 from kbench.store.events import read_events
-from kbench.values import Backend, Device, Measured, Outcome
 
 SAMPLES, CLASSES = 64, 10
 # Run by the backend's Python with the guest's folder and a list of specs.

@@ -15,17 +15,18 @@ import pytest
 from fake_bench import LIMITS
 from warm import Warm
 
-from kbench import paths, store
+from kbench import store
 from kbench.analysis.sameness import fingerprints, first_outputs
+from kbench.base import paths
 from kbench.cells import launcher
 from kbench.cli import main
 from kbench.environments import ensure
 from kbench.machine import peak_rates
 from kbench.planning.request import cores
+from kbench.records.values import UNAVAILABLE, Environment, Measured, base
 from kbench.selection import backends
 from kbench.session import interrupts
 from kbench.store import RunResults
-from kbench.values import UNAVAILABLE, Environment, Measured, base
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 KNOWN = backends.load_all(paths.project_folder("backends"))

@@ -12,7 +12,7 @@ import keras
 import numpy as np
 
 from kbench_guest import frameworks
-from kbench_guest.hosting import shims
+from kbench_shims import shims
 
 RANDOM = np.random.RandomState(11)
 
@@ -329,7 +329,7 @@ if __name__ == "__main__":
     shims.Shims(keras).install()
     from keras import ops
 
-    served: Any = importlib.import_module(f"kbench_guest.hosting.{'new' if OLD else 'old'}_functions")
+    served: Any = importlib.import_module(f"kbench_shims.{'new' if OLD else 'old'}_functions")
     written: Any = {"served": np.array(sorted(set(served.SAME) | set(served.OTHERS)))}
     kinds = (
         ("old", keras.backend, old()),

@@ -9,7 +9,7 @@ import pytest
 from documentation_commands import CHECKOUT, answer_commands
 from real_runs import Kbench
 
-from kbench.values import OK
+from kbench.records.values import OK
 
 pytestmark = [pytest.mark.thorough, pytest.mark.timeout(3600)]
 SHORT = ("--max-epochs", "1", "--max-steps", "2")

@@ -11,8 +11,8 @@ from probing import CLASSES, SAMPLES, Job, as_of, data, probe
 from real_runs import CHECKOUT, Kbench
 
 from kbench.analysis.summaries import summarise
+from kbench.records.values import Measured
 from kbench.selection import examples
-from kbench.values import Measured
 
 pytestmark = [pytest.mark.timeout(1800), pytest.mark.slow("two backends run every mistake")]
 

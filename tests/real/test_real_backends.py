@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from real_runs import Finished, Kbench, compare_with_other_tests
 
-from kbench import paths
 from kbench.analysis.summaries import summarise
 from kbench.analysis.times import flops, roofline
+from kbench.base import paths
+from kbench.records.values import Backend, Example, Measured
 from kbench.selection import backends, examples
-from kbench.values import Backend, Example, Measured
 
 # A backend's first test makes its environment, and the first of an example may compile for minutes.
 pytestmark = [

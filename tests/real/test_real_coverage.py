@@ -22,7 +22,7 @@ from kbench.environments import ensure
 from kbench.features.coverage import results
 from kbench.features.coverage.program import of_case
 from kbench.features.coverage.values import GOOD, GRADIENTS, OUTPUTS
-from kbench.reported import Output
+from kbench.records.reported import Output
 
 pytestmark = pytest.mark.slow("three backends start twice: to list their names, and to try them")
 # Ten mistakes: a name, its file below keras/src (PyTorch has its own optimizers), what stands there, what is planted.

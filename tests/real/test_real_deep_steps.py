@@ -10,7 +10,7 @@ from probing import CLASSES, SAMPLES, Job, data, probe
 from real_runs import CHECKOUT
 
 from kbench.analysis.sameness import first_steps
-from kbench.sentences import sentence
+from kbench.words.sentences import sentence
 
 pytestmark = [pytest.mark.timeout(1800), pytest.mark.thorough]
 

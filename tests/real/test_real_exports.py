@@ -10,7 +10,7 @@ from real_runs import ABSOLUTE, RELATIVE, Kbench
 
 from kbench.analysis.sameness import first_outputs
 from kbench.analysis.summaries import summarise
-from kbench.values import OK
+from kbench.records.values import OK
 
 pytestmark = [
     pytest.mark.timeout(3600),

@@ -14,7 +14,7 @@ from msgspec import structs
 from probing import CLASSES, SAMPLES, Job, as_of, data, probe, vectors
 
 from kbench.analysis.sameness import fingerprints
-from kbench.values import Measured
+from kbench.records.values import Measured
 
 pytestmark = [
     pytest.mark.timeout(3600),

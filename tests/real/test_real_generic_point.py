@@ -11,7 +11,7 @@ from fake_runs import in_words
 from probing import CLASSES, SAMPLES, Job, as_of, data, probe
 
 from kbench.analysis.sameness import fingerprints
-from kbench.values import Measured
+from kbench.records.values import Measured
 
 pytestmark = [pytest.mark.timeout(1800), pytest.mark.slow("two backends start")]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from real_runs import Kbench
 
-from kbench.values import OK
+from kbench.records.values import OK
 
 pytestmark = pytest.mark.slow("TensorFlow starts and compiles")
 BACKEND = "keras2/tensorflow2"

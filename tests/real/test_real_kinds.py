@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from real_runs import Kbench
 
-from kbench import paths
 from kbench.analysis.summaries import summarise
+from kbench.base import paths
+from kbench.records.values import OK, UNSUPPORTED
 from kbench.store import RunResults
-from kbench.values import OK, UNSUPPORTED
 
 pytestmark = [
     pytest.mark.timeout(3600),

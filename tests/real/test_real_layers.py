@@ -11,9 +11,9 @@ import pytest
 from real_runs import Finished, Kbench
 
 from kbench import store
-from kbench.analysis.times import layer_costs
-from kbench.causes.explained import Explained
 from kbench.cells import turns
+from kbench.features.explain import layer_costs, sentences
+from kbench.outputs.told import ToldRun
 
 pytestmark = pytest.mark.slow("steps are timed part by part")
 PLANTED = Path(__file__).parent / "examples" / "planted.py"
@@ -51,11 +51,11 @@ def test_the_slow_layer_and_its_backend_are_named(
     monkeypatch.setattr(turns, "DISTURBED", math.inf)  # by what else runs on this machine
     slow, fast = SLOW[where], OTHER[where]
     run = looked_into(kbench, tmp_path, f"{fast},{slow}", kind, where, "--explain")
-    analysis = Explained(run.results())
-    said = [one for one in analysis.causes if "a step takes" in one]
+    analysis = ToldRun(run.results())
+    said = [one for one in analysis.remarks if "a step takes" in one]
     assert len(said) == 1 and said[0].startswith(f"planted on {slow}: a step takes "), run.output
     assert f"ms longer than on {fast}: planted (Planted) +" in said[0]
-    trained, costs = analysis.inside
+    trained, costs = sentences.inside(analysis)
     own, other = ({row.backend: costs[row.key] for row in trained}[name] for name in (slow, fast))
     steps = {row.backend: (row.epoch_seconds or 0.0) / row.steps for row in trained}
     between = steps[slow] - steps[fast]
@@ -72,7 +72,7 @@ def test_the_slow_layer_and_its_backend_are_named(
 def test_nothing_is_named_between_equal_models(kbench: Kbench, tmp_path: Path, name: str, number: int) -> None:
     equal = f"{name},{name}+SOME_VARIABLE={number}"
     run = looked_into(kbench, tmp_path, equal, "none", "none", "--explain")
-    said = Explained(run.results()).causes
+    said = ToldRun(run.results()).remarks
     assert [one for one in said if not one.startswith("No layer is named")] == [], run.output
 
 

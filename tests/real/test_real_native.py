@@ -8,8 +8,8 @@ import pytest
 from documentation_commands import CHECKOUT
 from real_runs import Finished, Kbench, compare_with_other_tests
 
-from kbench import paths
 from kbench.analysis.rows import summarised
+from kbench.base import paths
 from kbench.selection import backends
 
 pytestmark = [pytest.mark.timeout(3600), pytest.mark.slow("each framework starts")]

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from real_runs import Kbench, sequential
 
-from kbench import paths
+from kbench.base import paths
+from kbench.records.values import CHANNELS_FIRST, CHANNELS_LAST
 from kbench.selection import backends
-from kbench.values import CHANNELS_FIRST, CHANNELS_LAST
 
 pytestmark = [
     pytest.mark.timeout(3600),

@@ -10,9 +10,9 @@ import pytest
 from real_runs import KNOWN, Finished, Kbench
 
 from kbench.analysis.rows import summarised
-from kbench.causes.explained import Explained
+from kbench.outputs.told import ToldRun
+from kbench.records.values import FAILED, OK, Measured
 from kbench.summary import TO_DEFAULT, Summary
-from kbench.values import FAILED, OK, Measured
 
 pytestmark = [
     pytest.mark.timeout(3600),
@@ -215,7 +215,7 @@ def test_calls_that_each_compile_are_compared_by_all_of_them(asked: Finished) ->
 
 def test_lines_of_one_program_are_compared(asked: Finished) -> None:
     """By their times, or on a machine that is too busy by a sentence that gives both and says so."""
-    remarks = Explained(asked.results()).remarks
+    remarks = ToldRun(asked.results()).remarks
     wide, narrow = (f"fit, line {line_of(ASKED, comment)}" for comment in ("# wide", "# narrow"))
     for backend in ("keras3/jax", "keras2/tensorflow"):
         (sentence,) = [text for text in remarks if text.startswith(f"On {backend}, {wide}")]

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from kbench import paths
+from kbench.base import paths
 from kbench.environments import ensure
 from kbench.selection import backends
 

@@ -18,12 +18,13 @@ from typing import Any
 import pytest
 from real_runs import Finished, Kbench, own_threads
 
-from kbench import paths, store
+from kbench import store
 from kbench.analysis.rows import summarised
+from kbench.base import paths
 from kbench.datasets import fetch
 from kbench.environments import ensure
+from kbench.records.values import CHANNELS_LAST, OK
 from kbench.selection import backends
-from kbench.values import CHANNELS_LAST, OK
 
 pytestmark = [pytest.mark.timeout(3600), pytest.mark.slow("several backends start")]
 BACKENDS = backends.load_all(paths.project_folder("backends"))

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kbench import paths
+from kbench import hooks
+from kbench.base import paths
 from kbench.environments import ensure
 from kbench.selection import backends
 
@@ -28,7 +29,11 @@ def found_on(name: str, folder: Path) -> dict[str, Any]:
     home.mkdir()
     settings = {"backend": about.keras_backend, "image_data_format": "channels_last", "floatx": "float32"}
     (home / "keras.json").write_text(json.dumps({**settings, "epsilon": 1e-7}))
-    variables = {"PYTHONPATH": str(paths.GUEST), "KERAS_HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
+    variables = {
+        "PYTHONPATH": f"{paths.GUEST}:{hooks.guest_folder('shims')}",
+        "KERAS_HOME": str(home),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     ended = subprocess.run(
         [str(environment.python), str(CASES), str(home / "found.npz")],
         env={**os.environ, **ensure.variables(environment, 1), **variables},

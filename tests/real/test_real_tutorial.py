@@ -14,7 +14,7 @@ from test_real_kinds import KINDS, KINDS_ON, check_the_same
 
 from kbench import store
 from kbench.cli import main
-from kbench.values import OK
+from kbench.records.values import OK
 
 TUTORIAL = CHECKOUT / "docs" / "tutorial.md"
 

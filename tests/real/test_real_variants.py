@@ -7,7 +7,7 @@ import pytest
 from real_runs import Kbench
 
 from kbench.analysis.summaries import summarise
-from kbench.values import OK
+from kbench.records.values import OK
 
 pytestmark = [pytest.mark.timeout(3600), pytest.mark.slow("four backends start")]
 JIT = ("keras3/tensorflow+jit=on", "keras3/tensorflow+jit=off")

@@ -20,7 +20,7 @@ from test_real_workers import EXAMPLE, MODULUS, TORCH
 
 from kbench import store
 from kbench.cli import main
-from kbench.values import OK
+from kbench.records.values import OK
 
 pytestmark = [pytest.mark.timeout(3600), pytest.mark.slow("starts machines, and each backend trains twice")]
 

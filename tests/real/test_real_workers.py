@@ -13,7 +13,7 @@ from real_runs import Finished, Kbench
 from kbench import store
 from kbench.analysis.sameness import fingerprints
 from kbench.cells import runner
-from kbench.values import OK, Measured
+from kbench.records.values import OK, Measured
 
 pytestmark = [pytest.mark.timeout(3600), pytest.mark.slow("each backend trains twice")]
 

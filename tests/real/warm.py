@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from kbench import paths
+from kbench.base import paths
 from kbench.cells import orphans
 from kbench.cells.launcher import Exit, Running
 from kbench.cells.launcher import launch as launch_apart

@@ -17,15 +17,15 @@ from fake_runs import UNLIKE, cell, fake_run, measured, summary
 
 from kbench import store
 from kbench.analysis.summaries import summarise
-from kbench.causes.explained import Explained
-from kbench.findings import Finding
 from kbench.outputs import one_run
+from kbench.outputs.told import ToldRun
 from kbench.plots.overview import scale
+from kbench.records.findings import Finding
+from kbench.records.values import FAILED, OK, TIMEOUT, Measured, Outcome
 from kbench.report import charts, colors, learning_text
 from kbench.report.page import html
 from kbench.summary import Summary
 from kbench.tables.page import Run
-from kbench.values import FAILED, OK, TIMEOUT, Measured, Outcome
 
 HERE = Path(charts.__file__).parent
 
@@ -311,7 +311,7 @@ def test_the_page_is_part_of_a_run_and_shows_the_log_of_what_failed(tmp_path: Pa
     broken = cell(backend="keras3/jax")
     failed = Outcome(FAILED, "boom", last_lines=("it <b>went</b> wrong",))
     run = fake_run(tmp_path, [(cell(), 1.0, Outcome(OK)), (broken, 1.0, failed)])
-    one_run.rebuild(Explained(store.read(run)))
+    one_run.rebuild(ToldRun(store.read(run)))
     page = (run / "report.html").read_text()
     assert "<pre" in page and "it &lt;b&gt;went&lt;/b&gt; wrong" in page
     assert "keras2/cntk was fastest." in page

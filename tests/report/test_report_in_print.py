@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from fake_runs import cell, fake_run
 
-from kbench import paths, store
-from kbench.causes.explained import Explained
+from kbench import store
+from kbench.base import paths
 from kbench.comparison import published
 from kbench.outputs import one_run
-from kbench.values import OK, Outcome
+from kbench.outputs.told import ToldRun
+from kbench.records.values import OK, Outcome
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 FOLDER = CHECKOUT / "results" / "published"
@@ -26,7 +27,7 @@ def page_of(parent: Path, *examples: str, **facts: Any) -> str:
         (cell(name, backend), 2.0, Outcome(OK)) for name in examples for backend in ("keras2/cntk", "keras3/jax")
     ]
     run = fake_run(parent, fates, "mine", **facts)
-    one_run.rebuild(Explained(store.read(run)))
+    one_run.rebuild(ToldRun(store.read(run)))
     return (run / "report.html").read_text("utf-8")
 
 

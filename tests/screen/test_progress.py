@@ -18,12 +18,12 @@ from kbench import store
 from kbench.cells import runner
 from kbench.cells.runner import EpochProgress
 from kbench.planning.tasks import CellTask
+from kbench.records.values import FAILED, OK, Outcome
 from kbench.screen import progress, terminal, time_left
 from kbench.screen.listener import Screen
 from kbench.screen.progress import Progress
 from kbench.screen.time_left import TimeLeft, in_words
 from kbench.session import making
-from kbench.values import FAILED, OK, Outcome
 
 
 def task(backend: str, example: str = "mnist_cnn", epochs: int = 8, **more: object) -> CellTask:

@@ -10,12 +10,12 @@ from fake_backends import write_backend
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from kbench import paths
-from kbench.backend_keys import PLACEHOLDERS
+from kbench.base import paths
 from kbench.environments import packages
 from kbench.errors import UserError
+from kbench.records.backend_keys import PLACEHOLDERS
+from kbench.records.values import Backend, Build, is_among
 from kbench.selection import backends
-from kbench.values import Backend, Build, is_among
 
 SHIPPED = backends.load_all(paths.project_folder("backends"))
 BUILDS = [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kbench import paths
-from kbench.backend_keys import Explanation
+from kbench.base import paths
+from kbench.records.backend_keys import Explanation
 from kbench.selection import backends
 
 LARGEST = 0.2

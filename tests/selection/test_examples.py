@@ -9,11 +9,11 @@ from fake_bench import EXAMPLE
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbench import paths
+from kbench.base import paths
 from kbench.errors import UserError
+from kbench.records.values import Profile
 from kbench.selection import examples
 from kbench.selection.examples import PROFILES
-from kbench.values import Profile
 
 OWN = examples.load_all(paths.project_folder("examples_models"))
 PUBLISHED = {

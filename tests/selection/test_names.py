@@ -9,7 +9,7 @@ from fake_bench import EXAMPLE
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbench import paths
+from kbench.base import paths
 from kbench.errors import UserError
 from kbench.selection import backends, examples
 from kbench.selection import names as selection

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kbench import paths
+from kbench.base import paths
 from kbench.selection import backends, of_its_time, variants
 
 JAX = backends.load(paths.project_folder("backends") / "keras3" / "jax.toml")

@@ -11,7 +11,8 @@ import msgspec
 import pytest
 from fake_runs import request as as_request
 
-from kbench import axes, datasets, paths
+from kbench import datasets
+from kbench.base import paths
 from kbench.commands import choices
 from kbench.comparison import published
 from kbench.datasets import MissingFile, Origin
@@ -20,6 +21,7 @@ from kbench.errors import UserError
 from kbench.planning import plan, request
 from kbench.planning.plan import Plan
 from kbench.planning.request import Request
+from kbench.records import axes
 from kbench.screen import planned_data
 from kbench.selection import backends, examples, suites
 from kbench.session import data

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbench import axes, paths
+from kbench.base import paths
 from kbench.errors import UserError
+from kbench.records import axes
+from kbench.records.values import base
 from kbench.selection import backends, names, variants
-from kbench.values import base
 
 KNOWN = backends.load_all(paths.project_folder("backends"))
 

@@ -13,8 +13,8 @@ from fake_runs import cell, learning
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbench.epochs import Turn
-from kbench.reported import Described, Facts
+from kbench.records.epochs import Turn
+from kbench.records.reported import Described, Facts
 from kbench.store.events import GuestReport, read_events
 from kbench.store.events import parse_events as parse_bytes
 

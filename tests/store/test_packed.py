@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 
 import kbench
 from kbench import store
-from kbench.causes.explained import Explained
 from kbench.errors import UserError
 from kbench.outputs import one_run
+from kbench.outputs.told import ToldRun
+from kbench.records.values import FAILED, OK, Cell, Outcome
 from kbench.store import packed
-from kbench.values import FAILED, OK, Cell, Outcome
 
 OTHERS = cell(backend="keras3/jax")
 CELLS: list[tuple[Cell, float, Outcome]] = [(cell(), 2.0, Outcome(OK)), (OTHERS, 1.0, Outcome(OK))]
@@ -89,8 +89,8 @@ def test_it_is_read_and_reported_like_the_folder_and_stays_as_it_is(alone: Path)
     before = file.read_bytes()
     of_folder, of_file = store.read(folder), store.read(alone)
     assert of_file.measured == of_folder.measured and of_file.name == of_folder.name == "mine"
-    one_run.rebuild(Explained(of_folder), plots=False)
-    written = one_run.rebuild(Explained(of_file), plots=False)
+    one_run.rebuild(ToldRun(of_folder), plots=False)
+    written = one_run.rebuild(ToldRun(of_file), plots=False)
     assert {path.parent for path in written} == {alone}
     for path in written:
         assert path.read_bytes() == (folder / path.name).read_bytes(), path.name
@@ -122,7 +122,13 @@ def test_what_explains_a_run_and_what_parity_compares_are_in_it(run: Path) -> No
     kept = ["explain/inside/run.json", "explain/imports.json", "earlier/a.1/events.jsonl", "stdin", "locks/a.lock"]
     kept += ["cells/.an example's \\ name\n\udcff/events.jsonl"]
     kept += ["cells/a/forward.npz", "cells/a/call_2/step_10.npz", "cells/a/call_2/moved_1.npz"]
-    left = ["captured.npz", "cells/a/own_data.npz", "cells/a/keras_home/keras.json", "plots/overview.png", ".lock"]
+    left = [
+        "saved/captured.npz",
+        "cells/a/own_data.npz",
+        "cells/a/keras_home/keras.json",
+        "plots/overview.png",
+        ".lock",
+    ]
     for name in (*kept, *left):
         (run / name).parent.mkdir(parents=True, exist_ok=True)
         (run / name).write_bytes(os.fsencode(name))

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from fake_runs import PROVENANCE, as_schema_1, as_schema_2, cell, fake_run, learning, plan, write_events
 
-from kbench import axes, store
+from kbench import store
 from kbench.errors import UserError
-from kbench.values import FAILED, INTERRUPTED, OK, Outcome
+from kbench.records import axes
+from kbench.records.values import FAILED, INTERRUPTED, OK, Outcome
 
 
 def test_a_run_comes_back_as_it_was_measured(tmp_path: Path) -> None:

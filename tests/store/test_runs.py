@@ -13,11 +13,12 @@ from unittest.mock import Mock
 import pytest
 from fake_runs import PROVENANCE, cell, plan
 
-from kbench import paths, store
-from kbench.arrays import Data
+from kbench import store
+from kbench.base import paths
+from kbench.base.arrays import Data
 from kbench.errors import UserError
+from kbench.records.values import FAILED, OK, Backend, Example, Outcome, Profile
 from kbench.store import files, runs
-from kbench.values import FAILED, OK, Backend, Example, Outcome, Profile
 
 NONE = r"^There are no runs of your own in .* yet; start one with --backends\.$"
 

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 
 from kbench import store
 from kbench.analysis.summaries import summarise
-from kbench.causes.explained import Explained
 from kbench.errors import UserError
 from kbench.outputs import one_run
+from kbench.outputs.told import ToldRun
+from kbench.records.values import FAILED, OK, Backend, Outcome
 from kbench.selection import backends
-from kbench.values import FAILED, OK, Backend, Outcome
 
 RUN = ("--backends", "fake", "--examples", "my_example.py", "--profile", "smoke", "--device", "cpu")
 FEWER = settings(max_examples=25)  # where each makes all tables and the report
@@ -210,7 +210,7 @@ def changed(value: Any, path: tuple[Any, ...], new: object) -> Any:
 def derive(run: Path) -> None:
     """All that is derived but plots; or one sentence."""
     try:
-        one_run.rebuild(Explained(store.read(run)), plots=False)
+        one_run.rebuild(ToldRun(store.read(run)), plots=False)
     except UserError as error:
         one_sentence(error)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from fake_runs import cell, measured, replace, summary
 
 from kbench.analysis.summaries import summarise
+from kbench.records.values import FAILED, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
 from kbench.report.page import html
 from kbench.tables import markdown, text
 from kbench.tables.answers import answer, headline
 from kbench.tables.content import tables
 from kbench.tables.page import Run
-from kbench.values import FAILED, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
 
 ROWS = [
     summary("keras3/jax", epoch_seconds=2.0, relative_to_fastest=1.0),

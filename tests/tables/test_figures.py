@@ -9,9 +9,9 @@ from fake_runs import cell, measured
 
 from kbench import summary as summaries
 from kbench.analysis.summaries import summarise
+from kbench.records.values import FAILED, Measured
 from kbench.summary import Summary, figure
 from kbench.tables import content, csv
-from kbench.values import FAILED, Measured
 
 
 @dataclass(frozen=True)

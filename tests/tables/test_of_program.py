@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from fake_runs import replace, summary
 
-from kbench.epochs import LikeLine
-from kbench.findings import Finding
+from kbench.records.epochs import LikeLine
+from kbench.records.findings import Finding
+from kbench.records.values import CALL, EPOCH, FAILED, NO_DIFFERENCE, OK, RUN, SLOWER, TIMEOUT, Interval
 from kbench.summary import TO_DEFAULT, Ratio, Summary
 from kbench.tables import of_program, otherwise, text
-from kbench.values import CALL, EPOCH, FAILED, NO_DIFFERENCE, OK, RUN, SLOWER, TIMEOUT, Interval
 
 BY_LINE = (("a/x", 0.0), ("a/y", 3e-14))
 FIT, PREDICT = "train.py: fit, line 9", "train.py: predict, line 12"

@@ -6,8 +6,8 @@ import pytest
 from fake_runs import cell, measured, summary
 
 from kbench.errors import UserError
+from kbench.records.values import FAILED, FASTEST, INTERRUPTED, NO_DIFFERENCE, SLOWER
 from kbench.tables import columns, content, csv, interrupted, runs
-from kbench.values import FAILED, FASTEST, INTERRUPTED, NO_DIFFERENCE, SLOWER
 
 ROWS = [
     summary("keras3/jax", epoch_seconds=2.0, verdict=SLOWER, peak_memory_mib=512.25),

@@ -13,9 +13,9 @@ from fake_runs import cell, measured, notes, replace, summary
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kbench.records.values import Interval
 from kbench.summary import Summary
 from kbench.tables.csv import epochs_csv, memory_csv, summary_csv
-from kbench.values import Interval
 
 
 def read(text: str) -> list[dict[str, str]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from fake_runs import replace, summary
 
-from kbench.findings import Finding
+from kbench.records.findings import Finding
+from kbench.records.values import FASTEST, Interval
 from kbench.tables.entries import ends, with_half
 from kbench.tables.markdown import markdown
 from kbench.tables.text import text
-from kbench.text import MISSING
-from kbench.values import FASTEST, Interval
+from kbench.words.text import MISSING
 
 SURE = summary("keras3/jax", epoch_seconds=1.0, epoch_interval=Interval(0.98, 1.02), verdict=FASTEST)
 

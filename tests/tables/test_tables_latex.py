@@ -9,8 +9,8 @@ import pytest
 from fake_runs import cell, measured, notes, summary
 
 from kbench.analysis.summaries import summarise
+from kbench.records.values import FAILED
 from kbench.tables.latex import escape, latex
-from kbench.values import FAILED
 
 
 def test_a_table_has_rules_caption_label_notes_and_a_cell_for_each_column() -> None:

@@ -9,16 +9,8 @@ from fake_runs import notes, replace, summary
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbench.findings import Finding
-from kbench.summary import Summary
-from kbench.tables import columns
-from kbench.tables.answers import headline
-from kbench.tables.content import table
-from kbench.tables.markdown import escape, markdown
-from kbench.tables.page import Run, page
-from kbench.tables.text import text
-from kbench.text import plain, significant
-from kbench.values import (
+from kbench.records.findings import Finding
+from kbench.records.values import (
     AS_FAST,
     FAILED,
     FASTEST,
@@ -29,6 +21,14 @@ from kbench.values import (
     UNSUPPORTED,
     Interval,
 )
+from kbench.summary import Summary
+from kbench.tables import columns
+from kbench.tables.answers import headline
+from kbench.tables.content import table
+from kbench.tables.markdown import escape, markdown
+from kbench.tables.page import Run, page
+from kbench.tables.text import text
+from kbench.words.text import plain, significant
 
 FAST = summary("keras3/jax", epoch_seconds=1.0, samples_per_second=1000.0)
 SLOW = summary("keras2/cntk", epoch_seconds=12345.6, relative_to_fastest=12345.6, samples_per_second=0.081)

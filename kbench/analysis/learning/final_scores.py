@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean, stdev
 
-from kbench import axes
 from kbench.analysis.times import intervals
-from kbench.axes import RowKey
+from kbench.records import axes
+from kbench.records.axes import RowKey
+from kbench.records.values import OK, BesideBest, Interval, Measured
 from kbench.summary import Summary
-from kbench.values import OK, BesideBest, Interval, Measured
 
 FEWEST = 3  # seeds
 NAMES = ("val_accuracy", "accuracy", "val_loss", "loss")  # the first that all rows have is compared

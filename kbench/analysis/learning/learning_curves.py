@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kbench.analysis.sameness import not_finite
-from kbench.epochs import Epoch
-from kbench.values import OK, Measured
+from kbench.records.epochs import Epoch
+from kbench.records.values import OK, Measured
 
 _FIELDS = ("loss", "accuracy", "val_loss", "val_accuracy")  # of an epoch; other metrics lie together
 

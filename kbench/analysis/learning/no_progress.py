@@ -10,10 +10,10 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from kbench.axes import RowKey
-from kbench.findings import Finding
+from kbench.records.axes import RowKey
+from kbench.records.findings import Finding
+from kbench.records.values import OK, Measured
 from kbench.summary import Summary
-from kbench.values import OK, Measured
 
 EPOCHS, STEPS = 3, 40  # at least, to say anything
 FALLS = 0.01  # of the first loss: less is none

@@ -9,14 +9,14 @@ from statistics import fmean, median_low
 
 import numpy as np
 
-from kbench import axes
 from kbench.analysis.learning import training_spreads
 from kbench.analysis.learning.training_spreads import LAYERS, START, STEPS, Work
 from kbench.analysis.sameness import first_steps
 from kbench.analysis.times.levels import Numbers
-from kbench.axes import RowKey
+from kbench.records import axes
+from kbench.records.axes import RowKey
+from kbench.records.values import OK, Measured, base
 from kbench.summary import Summary
-from kbench.values import OK, Measured, base
 
 GREAT = 0.3  # of an update: a difference in steps that makes another training, not the same one perturbed
 SYNTHETIC = "synthetic"  # where its data come from

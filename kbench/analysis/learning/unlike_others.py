@@ -22,10 +22,10 @@ from kbench.analysis.learning.training_spreads import SCORES, SPREADS, START, Pr
 from kbench.analysis.learning.training_tables import Table, by_row, tables
 from kbench.analysis.sameness.declared import explains
 from kbench.analysis.times.levels import Numbers
-from kbench.findings import Finding
-from kbench.reported import Facts
+from kbench.records.findings import Finding
+from kbench.records.reported import Facts
+from kbench.records.values import Measured
 from kbench.summary import Summary
-from kbench.values import Measured
 
 CHANCE = 0.01  # how often a table of honest rows accuses one of them, at most
 UNUSUAL = 0.05  # how often it has a difference that is worth more trainings, at most

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from kbench.axes import RowKey
-from kbench.reported import BesideFit
+from kbench.records.axes import RowKey
+from kbench.records.reported import BesideFit
+from kbench.records.values import OK, Measured
 from kbench.summary import Summary
-from kbench.values import OK, Measured
 
 CHEAPER, SAVED = 2.0, 0.001  # times faster, and seconds a call: from then on predict_on_batch is named
 EXPLAINS = 0.5  # of the difference between fit and evaluate: the mode is why

@@ -12,12 +12,12 @@ import msgspec
 from kbench.analysis.sameness import call_outputs, not_finite
 from kbench.analysis.times import call_costs, memory_growth
 from kbench.analysis.times.call_costs import CallCost
-from kbench.axes import EXAMPLE, Value
-from kbench.epochs import Epoch
-from kbench.findings import Finding
-from kbench.reported import Described, Parity, parse_facts
-from kbench.text import listed
-from kbench.values import CALL, EPOCH, FAILED, OK, REST, RUN, SCRIPT, STEP, Measured
+from kbench.records.axes import EXAMPLE, Value
+from kbench.records.epochs import Epoch
+from kbench.records.findings import Finding
+from kbench.records.reported import Described, parse_facts
+from kbench.records.values import CALL, EPOCH, FAILED, OK, REST, RUN, SCRIPT, STEP, Measured
+from kbench.words.text import listed
 
 WHOLE = "whole program"
 OUTSIDE = "outside Keras"  # all that is in no row of a line
@@ -94,43 +94,9 @@ def _often(measured: Sequence[Measured]) -> frozenset[str]:
     )
 
 
-def of_parity(measured: Sequence[Measured]) -> list[Measured]:
-    """The cells of a parity run, with those of programs that train nothing split by the line that runs a model."""
-    lines = dict.fromkeys(
-        (one.cell.example, about.site) for one in measured for about in one.facts.parity.values() if about.site
-    )
-    whole = {program for program, _ in lines}
-    found = [one for one in measured if one.cell.example not in whole]
-    for program, line in lines:
-        split = [_of_line(one, line) for one in measured if one.cell.example == program]
-        carried = any(one.facts.carried for one in split)  # of two it is not known which has to convert them
-        found += [_with(one, carried=carried) for one in split]
-    return found
-
-
-def _with(one: Measured, **facts: Any) -> Measured:
+def with_facts(one: Measured, **facts: Any) -> Measured:
+    """The process with these facts in place of its own."""
     return replace(one, facts=msgspec.structs.replace(one.facts, **facts))
-
-
-def _of_line(one: Measured, line: str) -> Measured:
-    stages = one.facts.parity.values()
-    about = next((about for about in stages if about.site == line), None)
-    outcome = one.outcome
-    if about is None and outcome.status == OK:
-        outcome = replace(outcome, status=FAILED, reason="the program did not get there, or its inputs are unknown")
-    about = about or Parity()
-    facts = {
-        **parse_facts(about.described or {}),
-        "notes": (*one.facts.notes, *(about.notes or ())),
-        "carried": bool(about.carried),
-        "parity": {"forward": about},
-        "stage": about.stage,
-    }
-    if about.refused:
-        outcome = replace(outcome, status=FAILED, reason=about.refused)
-        facts["error_kind"] = "model"
-    cell = one.cell.at(site=line)
-    return _with(replace(one, cell=cell, outcome=outcome), **facts)
 
 
 def _matters(one: Measured) -> bool:
@@ -147,7 +113,7 @@ def _part(one: Measured, name: str, facts: Mapping[str, Any], **changes: Any) ->
     program = one.facts.program
     whole: dict[str, Any] = {"sites": {}, "fits": {}, "returned": {}, "program": None, "notes": ()}
     seconds = None if program is None else program.seconds
-    return _with(replace(one, cell=cell, **changes), **{**whole, "program_seconds": seconds, **facts})
+    return with_facts(replace(one, cell=cell, **changes), **{**whole, "program_seconds": seconds, **facts})
 
 
 def _sites(one: Measured, often: frozenset[str]) -> Iterable[Measured]:

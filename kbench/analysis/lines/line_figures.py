@@ -8,10 +8,10 @@ from dataclasses import replace
 from statistics import median
 
 from kbench.analysis.times.step_times import median_of, steady
-from kbench.axes import RowKey
-from kbench.findings import Finding
+from kbench.records.axes import RowKey
+from kbench.records.findings import Finding
+from kbench.records.values import OK, Measured
 from kbench.summary import Summary
-from kbench.values import OK, Measured
 
 
 def add_notes(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:

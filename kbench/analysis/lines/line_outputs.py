@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from kbench.analysis.sameness import call_outputs, call_weights, first_outputs
-from kbench.axes import SITE, RowKey
-from kbench.epochs import LikeLine
-from kbench.reported import Returned
+from kbench.records.axes import SITE, RowKey
+from kbench.records.epochs import LikeLine
+from kbench.records.reported import Returned
+from kbench.records.values import OK, Measured
 from kbench.summary import Summary
-from kbench.values import OK, Measured
 
 
 def add_notes(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:

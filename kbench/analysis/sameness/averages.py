@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from operator import mul
 
-from kbench.backend_keys import Formula
+from kbench.records.backend_keys import Formula
 
 EXACT = 1e-3  # of the batch's average
 LARGEST = 2.0  # n / (n - 1) of two numbers

@@ -16,11 +16,11 @@ from kbench.analysis.sameness.call_weights import number
 from kbench.analysis.sameness.first_outputs import Outputs
 from kbench.analysis.sameness.output_causes import EVALUATE, FROM_FILE, INPUTS, PREDICT, RANDOM, TRAINED, cause, fault
 from kbench.analysis.sameness.usual import in_order
-from kbench.axes import Point, RowKey
-from kbench.findings import Finding
-from kbench.reported import Returned
+from kbench.records.axes import Point, RowKey
+from kbench.records.findings import Finding
+from kbench.records.reported import Returned
+from kbench.records.values import OK, Cell, Measured
 from kbench.summary import Summary
-from kbench.values import OK, Cell, Measured
 
 SCORE = 1e-3  # relative, of a score: outputs that agree give the same
 LEAST_SCORE = 1e-4  # absolute

@@ -9,8 +9,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
-from kbench.backend_keys import Explanation
-from kbench.values import Measured, is_among
+from kbench.records.backend_keys import Explanation
+from kbench.records.values import Measured, is_among
 
 
 class Model(Protocol):

@@ -15,9 +15,9 @@ from statistics import median_low
 
 from kbench.analysis.sameness import first_steps
 from kbench.analysis.sameness.declared import may_be_why
-from kbench.epochs import Epoch
-from kbench.findings import Finding
-from kbench.values import Measured
+from kbench.records.epochs import Epoch
+from kbench.records.findings import Finding
+from kbench.records.values import Measured
 
 # Of the larger loss: without random numbers, and where the first step is known to differ, both times the root of the
 # epoch's number; with random numbers; with few steps of these; where it is not known what is random.

@@ -22,10 +22,10 @@ from kbench.analysis.sameness import (
 from kbench.analysis.sameness.declared import may_be_why
 from kbench.analysis.sameness.usual import majority
 from kbench.analysis.times import flops
-from kbench.axes import ARGUMENTS, Point
-from kbench.findings import OF_SAMPLES, Finding, Kind
-from kbench.reported import Described, Facts
-from kbench.values import Measured
+from kbench.records.axes import ARGUMENTS, Point
+from kbench.records.findings import OF_SAMPLES, Finding, Kind
+from kbench.records.reported import Described, Facts
+from kbench.records.values import Measured
 
 
 def _as_json(text: str | None) -> object:

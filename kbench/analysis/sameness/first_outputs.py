@@ -10,8 +10,8 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
-from kbench.findings import Finding
-from kbench.values import Measured
+from kbench.records.findings import Finding
+from kbench.records.values import Measured
 
 # float32 is accurate to about 6e-8 of a term's size times the root of the number of terms, and ResNet-50 has 53 sums
 # in a row. Another activation, gate or kernel shows in the first or second digit.

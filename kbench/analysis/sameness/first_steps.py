@@ -17,9 +17,9 @@ import msgspec
 from kbench.analysis.sameness import averages
 from kbench.analysis.sameness.averages import Average
 from kbench.analysis.sameness.declared import explains, without_repeats
-from kbench.findings import Finding
-from kbench.reported import Change, Step
-from kbench.values import Measured
+from kbench.records.findings import Finding
+from kbench.records.reported import Change, Step
+from kbench.records.values import Measured
 
 # Measured where nothing is wrong: 1e-7 of the loss and 1e-5 of a weight's change, on all backends.
 LOSS = 1e-4  # relative

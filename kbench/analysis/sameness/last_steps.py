@@ -15,9 +15,9 @@ import msgspec
 from kbench.analysis.sameness import first_steps
 from kbench.analysis.sameness.first_steps import Check
 from kbench.analysis.sameness.usual import majority
-from kbench.findings import Finding
-from kbench.reported import Change, Step, StepAgain
-from kbench.values import Measured
+from kbench.records.findings import Finding
+from kbench.records.reported import Change, Step, StepAgain
+from kbench.records.values import Measured
 
 SAME = 1e-5  # of a loss, and of a weight's change: measured are at most 2e-6
 SIZE = 1e-3  # from which two changes have another size

@@ -12,9 +12,9 @@ from statistics import median_low
 
 from kbench.analysis.sameness.declared import explains, may_be_why
 from kbench.analysis.sameness.epoch_losses import BY_CHANCE, ENOUGH, KNOWN, OF_FEW
-from kbench.findings import Finding
-from kbench.reported import Facts
-from kbench.values import Measured
+from kbench.records.findings import Finding
+from kbench.records.reported import Facts
+from kbench.records.values import Measured
 
 _QUANTITIES = ("outputs", "loss", "1 step", "10 steps", "rising loss")
 

@@ -13,8 +13,8 @@ from statistics import median
 
 from kbench.analysis.sameness.epoch_losses import FLOOR, UNSTABLE
 from kbench.analysis.sameness.usual import majority
-from kbench.findings import Finding
-from kbench.values import Measured
+from kbench.records.findings import Finding
+from kbench.records.values import Measured
 
 TIMES = 2.0
 

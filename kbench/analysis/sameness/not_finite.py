@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from kbench import workloads
-from kbench.epochs import Epoch
-from kbench.findings import Finding
-from kbench.values import OK, Measured
+from kbench.records import workloads
+from kbench.records.epochs import Epoch
+from kbench.records.findings import Finding
+from kbench.records.values import OK, Measured
 
 NAMES = {
     "loss": "loss",

@@ -7,10 +7,10 @@ from __future__ import annotations
 from kbench.analysis.sameness import call_weights
 from kbench.analysis.sameness.declared import WordsOfLayers, explains
 from kbench.analysis.sameness.fingerprints import first_layer
-from kbench.reported import Returned, Weight
-from kbench.sentences import layers
-from kbench.text import significant
-from kbench.values import Measured
+from kbench.records.reported import Returned, Weight
+from kbench.records.values import Measured
+from kbench.words.sentences import layers
+from kbench.words.text import significant
 
 # What a call does otherwise.
 PREDICT = "same weights"

@@ -9,8 +9,8 @@ from statistics import median
 
 from kbench.analysis.sameness.usual import majority
 from kbench.analysis.times import machine_stability, step_times
-from kbench.findings import Finding
-from kbench.values import Measured
+from kbench.records.findings import Finding
+from kbench.records.values import Measured
 
 # What a guest reports of an epoch, and of what kind it is: of each kind the first difference is told.
 QUANTITIES = {

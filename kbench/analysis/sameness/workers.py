@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kbench.epochs import Epoch
-from kbench.findings import Finding
-from kbench.reported import WorkerEpoch
-from kbench.values import OK, Measured
+from kbench.records.epochs import Epoch
+from kbench.records.findings import Finding
+from kbench.records.reported import WorkerEpoch
+from kbench.records.values import OK, Measured
 
 _MODULO = 1 << 64  # of what they tell of the samples that they read
 # It takes statistics of the batch, of which each worker has a part; in a step on trial each has all samples. What

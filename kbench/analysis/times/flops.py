@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from kbench.reported import Layer, Shape
+from kbench.records.reported import Layer, Shape
 
 
 @dataclass(frozen=True)

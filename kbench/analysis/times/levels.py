@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kbench.values import Interval
+from kbench.records.values import Interval
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kbench.values import Measured
+from kbench.records.values import Measured
 
 SHARE = 0.1  # of the time, or of the cores; more is reported
 

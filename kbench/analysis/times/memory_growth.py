@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from kbench.analysis.times import call_costs, trend
-from kbench.findings import Finding
-from kbench.values import Measured
+from kbench.records.findings import Finding
+from kbench.records.values import Measured
 
 SETTLING = 0.25  # the first part, which may grow: caches, compilation
 LEAST_MIB = 10.0  # in all: allocators take memory in pieces of up to 2 MiB, and arenas of several

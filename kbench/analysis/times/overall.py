@@ -11,9 +11,9 @@ from statistics import fmean
 
 from kbench.analysis.times import intervals, levels, ratios
 from kbench.analysis.times.levels import Quantiles
-from kbench.axes import Point
+from kbench.records.axes import Point
+from kbench.records.values import PRECISION, Interval
 from kbench.summary import TO_FASTEST, Summary
-from kbench.values import PRECISION, Interval
 
 FEWEST = 2  # examples: of one, its own comparison is the answer
 FEWEST_OF_PROFILE = 3

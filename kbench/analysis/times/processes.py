@@ -13,7 +13,7 @@ import numpy as np
 
 from kbench.analysis.times import intervals, levels, spreads, step_times
 from kbench.analysis.times.levels import Level, Numbers, Quantiles
-from kbench.values import Interval, Measured
+from kbench.records.values import Interval, Measured
 
 Row = TypeVar("Row", bound=Hashable)
 # (repeat, process): processes of a repeat run side by side, and what the machine does then is common to them.

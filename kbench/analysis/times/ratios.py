@@ -6,12 +6,11 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kbench import axes
 from kbench.analysis.times import intervals, processes
 from kbench.analysis.times.processes import RowTime
-from kbench.axes import Point, RowKey
-from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, TO_ONE_WORKER, Ratio, Summary
-from kbench.values import (
+from kbench.records import axes
+from kbench.records.axes import Point, RowKey
+from kbench.records.values import (
     AS_FAST,
     BASELINE,
     FASTER,
@@ -24,6 +23,7 @@ from kbench.values import (
     SLOWER,
     Interval,
 )
+from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, TO_ONE_WORKER, Ratio, Summary
 
 # How far two runs' times of the same program may be apart because the machine was another then: the logarithm of a
 # factor, for 95 %. See benchmarks/process_spreads.py.

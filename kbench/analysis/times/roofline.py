@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import msgspec
 
 from kbench.analysis.times import flops
-from kbench.reported import Facts, Layer, Shape
+from kbench.records.reported import Facts, Layer, Shape
 
 BYTES = 4  # of a number: float32
 Rate = Annotated[float, msgspec.Meta(gt=0, le=sys.float_info.max)]

@@ -18,8 +18,8 @@ import numpy as np
 from kbench.analysis.times import intervals, step_times
 from kbench.analysis.times.levels import Numbers
 from kbench.analysis.times.processes import Process, column_medians
-from kbench.epochs import Epoch
-from kbench.values import Measured
+from kbench.records.epochs import Epoch
+from kbench.records.values import Measured
 
 Row = TypeVar("Row", bound=Hashable)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kbench import axes
 from kbench.analysis.times import processes, rounds, spreads
 from kbench.analysis.times.levels import Numbers
 from kbench.analysis.times.processes import Place, Process, RowTime
 from kbench.analysis.times.rounds import TurnTimes
 from kbench.analysis.times.spreads import Priors, Processes
-from kbench.axes import Point, RowKey
-from kbench.findings import Finding
-from kbench.values import INTERRUPTED, OK, Measured
+from kbench.records import axes
+from kbench.records.axes import Point, RowKey
+from kbench.records.findings import Finding
+from kbench.records.values import INTERRUPTED, OK, Measured
 
 SURE = 0.1  # the standard error of a logarithm
 

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kbench import axes
 from kbench.analysis.times.machine_stability import disturbed_turns
-from kbench.axes import Point, RowKey
+from kbench.records import axes
+from kbench.records.axes import Point, RowKey
+from kbench.records.values import PRECISION, Interval, Measured
 from kbench.store.reading import RunResults
 from kbench.summary import TO_BASELINE, TO_FASTEST, Ratio, Summary
-from kbench.values import PRECISION, Interval, Measured
 
 MOST_PROCESSES = 20  # of a row: what more than that would settle is left open
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import fmean, median
 
 from kbench.analysis.times.step_times import median_of
-from kbench.values import Measured
+from kbench.records.values import Measured
 
 
 def seconds(ok: Sequence[Measured]) -> float | None:

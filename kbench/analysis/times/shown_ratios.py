@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kbench.axes import Point
+from kbench.records.axes import Point
+from kbench.records.values import NO_DIFFERENCE, NOT_COMPARED, OK
 from kbench.summary import TO_FASTEST, Summary
-from kbench.text import format_ratio
-from kbench.values import NO_DIFFERENCE, NOT_COMPARED, OK
+from kbench.words.text import format_ratio
 
 
 def shown_ratio(row: Summary) -> float | None:

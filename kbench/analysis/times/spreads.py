@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
-from kbench import axes
 from kbench.analysis.times import levels
 from kbench.analysis.times.levels import Numbers
-from kbench.values import Cell, base
+from kbench.records import axes
+from kbench.records.values import Cell, base
 
 SHIPPED = Path(__file__).with_name("process_spreads.csv")
 RECURRENT, OTHER = "recurrent", "other"  # kinds of work

@@ -8,9 +8,9 @@ from statistics import median
 
 import numpy as np
 
-from kbench.epochs import Epoch
-from kbench.findings import Finding
-from kbench.values import Measured
+from kbench.records.epochs import Epoch
+from kbench.records.findings import Finding
+from kbench.records.values import Measured
 
 CHANGE = 0.1  # of the time of a step; more is reported
 CHANCE = 0.01  # of reporting a change where there is none; that needs five epochs in each half

@@ -8,8 +8,8 @@ from statistics import median
 
 from kbench.analysis.times import trend
 from kbench.analysis.times.step_times import steady
-from kbench.findings import Finding
-from kbench.values import Measured
+from kbench.records.findings import Finding
+from kbench.records.values import Measured
 
 FACTOR = 1.5  # the last takes so many times as long as the first: less may be the machine
 FLAT = 1.2  # the last third takes no longer than so many times the first one

@@ -11,15 +11,16 @@ from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
-from kbench import paths
 from kbench.analysis.lines.call_sites import is_fit
 from kbench.analysis.times.ratios import WIDEST
-from kbench.causes.explained import Explained
+from kbench.base import paths
 from kbench.commands import choices
 from kbench.environments import locks
 from kbench.errors import Stopped, UserError
 from kbench.features.bisect import bisection, commits
+from kbench.outputs.told import ToldRun
 from kbench.planning.request import Request
+from kbench.records.values import NOT_COMPARED, OK, PRECISION, SLOWER, Backend, Interval
 from kbench.screen import finish, terminal
 from kbench.screen.listener import Screen
 from kbench.selection import names, scripts, variants
@@ -27,8 +28,7 @@ from kbench.selection.known import known_backends, known_examples
 from kbench.session.measure import measure
 from kbench.summary import Summary
 from kbench.tables.grid import Grid, printed
-from kbench.text import significant
-from kbench.values import NOT_COMPARED, OK, PRECISION, SLOWER, Backend, Interval
+from kbench.words.text import significant
 
 SAME_LOSS = 0.01  # losses that differ by less than this share of the good release's count as equal
 SAME_MEMORY = 0.05  # and peaks of memory
@@ -197,7 +197,7 @@ def _probe(request: Request, results: Path, version: str, by: str, command: str)
         there = measure(request, results, Screen(terminal.QUIET), command=command)
     except Stopped as stopped:
         raise finish.how_to_go_on(stopped) from stopped
-    analysis = Explained(there)
+    analysis = ToldRun(there)
     found = analysis.rows
     finish.write(analysis, plots=False)
     pairs = [(mine, its) for mine in found for its in found if _same_line(mine, its, other, good)]

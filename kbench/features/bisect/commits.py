@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kbench import paths
+from kbench.base import paths
 from kbench.errors import UserError
-from kbench.text import plain
+from kbench.words.text import plain
 
 _DIGITS = 10  # of a commit's hash, in names
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from kbench import axes, hooks
+from kbench import hooks
 from kbench.cli.groups import MORE
 from kbench.hooks import Command
+from kbench.records import axes
 
 
 @hooks.fills

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from kbench import paths
+from kbench.base import paths
 from kbench.errors import UserError
 from kbench.store.files import read_bytes
 

@@ -16,14 +16,15 @@ from pathlib import Path
 
 import msgspec
 
-from kbench import axes, paths
 from kbench.analysis.rows import summarised
+from kbench.base import paths
 from kbench.errors import UserError
 from kbench.features.cluster.messages import BlockOrder, Result, decode, encode
 from kbench.features.coverage.cover import cover
 from kbench.features.coverage.progress import CoverageScreen
 from kbench.machine import devices
 from kbench.planning.request import Request
+from kbench.records import axes
 from kbench.screen import terminal
 from kbench.screen.listener import Screen
 from kbench.session import interrupts

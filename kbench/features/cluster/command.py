@@ -24,7 +24,8 @@ def instead(options: argparse.Namespace) -> int | None:
         if options.on:
             return _measure(given) if options.command == "run" else _cover(given)
         if given.get("spread") or given.get("select"):
-            raise UserError("--spread and --select are for a cluster: name it with --on.")
+            are = "--spread and --select are" if "spread" in given else "--select is"
+            raise UserError(f"{are} for a cluster: name it with --on.")
         if given.get("worker_per_machine"):
             raise UserError("--worker-per-machine is for a cluster: name it with --on.")
         return None
@@ -33,8 +34,9 @@ def instead(options: argparse.Namespace) -> int | None:
 
 def _measure(options: Options) -> int:
     """Measure on the machines of --on; this one measures nothing."""
-    if options["explain"] or options["trace"]:
-        raise UserError("--explain and --trace are for a run on one machine: leave them out, or --on.")
+    kept = [name for one in hooks.further_options("run") if one.kept for name in one.options]
+    if [name for name in kept if options.get(name.lstrip("-"))]:
+        raise UserError(f"{' and '.join(kept)} are for a run on one machine: leave them out, or --on.")
     if options.get("suite"):
         raise UserError("--suite depends on the cores of one machine: leave out --on.")
     if options["export"]:

@@ -12,7 +12,7 @@ from kbench.features.cluster import worker as on_worker
 from kbench.features.cluster.machines import different, selected, slug, title
 from kbench.features.cluster.messages import BlockOrder, Machine, Result, decode, encode
 from kbench.features.cluster.schedule import Worker
-from kbench.text import plain
+from kbench.words.text import plain
 
 GONE = "the scheduler is gone"
 RESULT_SECONDS = 60.0

@@ -21,17 +21,17 @@ from typing import Any
 import msgspec
 
 from kbench import store
+from kbench.base.whole_folders import scratch
 from kbench.errors import UserError
 from kbench.features.cluster.messages import Block, Result, Tried
 from kbench.features.cluster.schedule import Worker
 from kbench.features.coverage import results
 from kbench.planning import request
 from kbench.planning.request import Request
+from kbench.records.values import Cell
 from kbench.store import schemas
 from kbench.store.files import os_errors_as_user_errors, read_json, replace, replace_json
 from kbench.store.runs import CLUSTER, LONGEST_NAME, MACHINES, create_with
-from kbench.values import Cell
-from kbench.whole_folders import scratch
 
 BLOCKS = "blocks"
 ATTEMPTS = "attempts.jsonl"

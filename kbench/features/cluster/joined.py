@@ -11,7 +11,7 @@ import msgspec
 
 from kbench.cells.workers import is_lost
 from kbench.features.cluster.messages import Result
-from kbench.values import FAILED, OK, TIMEOUT
+from kbench.records.values import FAILED, OK, TIMEOUT
 
 _OF_WORKER = re.compile(r"cells/[^/]+/(?:events|log|spec)\.worker(\d+)\.(?:jsonl|txt|json)", re.ASCII)
 _OUTCOME = "/outcome.json"

@@ -14,7 +14,7 @@ from kbench.features.cluster.joined import joined
 from kbench.features.cluster.messages import Block, BlockOrder, Result
 from kbench.features.cluster.schedule import Schedule, Worker
 from kbench.planning.request import Request
-from kbench.values import Cell
+from kbench.records.values import Cell
 
 PAUSE = 0.2  # seconds between two looks at what is done
 PATIENCE = 5.0  # seconds without a worker, after which that is said

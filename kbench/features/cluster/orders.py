@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from kbench import axes, paths
+from kbench.base import paths
 from kbench.cells.place import Place
 from kbench.errors import UserError
 from kbench.features.cluster.block import BACKENDS, EXAMPLES
@@ -20,10 +20,11 @@ from kbench.features.coverage.results import generation
 from kbench.machine import devices
 from kbench.planning.plan import cells_of
 from kbench.planning.request import Request
+from kbench.records import axes
+from kbench.records.values import NATIVE, Cell, Device, Example
 from kbench.selection import examples
 from kbench.selection.known import known_backends
 from kbench.session import further
-from kbench.values import NATIVE, Cell, Device, Example
 
 MOST_BYTES = 2**24  # of the user's own files together
 _OF_BACKENDS = ("*.toml", "*.lock", "*.c", "*.py")

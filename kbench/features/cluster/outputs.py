@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from kbench.causes.explained import Explained
 from kbench.features.cluster.tables import Rows, machines_csv, table
 from kbench.machine.provenance import kind
 from kbench.outputs.one_run import colors, rebuild, report, signed
+from kbench.outputs.told import ToldRun
 from kbench.plots.overview import overview
 from kbench.plots.styles import OWN, row_styles
 from kbench.store.files import os_errors_as_user_errors, replace
@@ -18,7 +18,7 @@ from kbench.tables.answers import answer
 from kbench.tables.content import by_example
 
 
-def write(run: Path, kinds: Mapping[str, Explained], plots: bool = True) -> None:
+def write(run: Path, kinds: Mapping[str, ToldRun], plots: bool = True) -> None:
     """Write summary.csv, summary.md, report.html and a plot of all kinds. Raises UserError."""
     for one in kinds.values():
         rebuild(one, plots=plots)
@@ -38,21 +38,21 @@ def write(run: Path, kinds: Mapping[str, Explained], plots: bool = True) -> None
     replace(run / "report.html", report(kinds.values()), durable=False)
 
 
-def by_kind(there: Sequence[RunResults]) -> dict[str, Explained]:
+def by_kind(there: Sequence[RunResults]) -> dict[str, ToldRun]:
     """The runs of each kind of machine, by its name; a worker may have told a name that is taken."""
-    kinds = dict[str, Explained]()
+    kinds = dict[str, ToldRun]()
     for one in there:
         name = kind(one.provenance)
-        kinds[f"{name} ({one.folder.name})" if name in kinds else name] = Explained(one)
+        kinds[f"{name} ({one.folder.name})" if name in kinds else name] = ToldRun(one)
     return kinds
 
 
-def rows_of(kinds: Mapping[str, Explained]) -> Rows:
+def rows_of(kinds: Mapping[str, ToldRun]) -> Rows:
     """The rows of each kind of machine."""
     return {name: one.rows for name, one in kinds.items()}
 
 
-def _page(run: Path, kinds: Mapping[str, Explained], plots: bool) -> str:
+def _page(run: Path, kinds: Mapping[str, ToldRun], plots: bool) -> str:
     parts = [f"# {markdown.escape(run.name)}", markdown.together([table(rows_of(kinds))])]
     parts += ["![x fastest, on each kind of machine](plots/machines.png)"] if plots else []
     for name, one in kinds.items():

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
-from kbench import axes, store
-from kbench.causes.explained import Explained
+from kbench import store
 from kbench.datasets import REAL
 from kbench.errors import Refused
 from kbench.features.cluster import addresses, folder, machines, orders
@@ -23,8 +22,10 @@ from kbench.features.cluster.tables import Rows, machines_csv, table
 from kbench.features.coverage import cover
 from kbench.features.coverage import finish as finish_coverage
 from kbench.machine import devices
+from kbench.outputs.told import ToldRun
 from kbench.planning.plan import is_acceptable, make_plan
 from kbench.planning.request import Request
+from kbench.records import axes
 from kbench.screen import output, terminal
 from kbench.screen.output import Output
 from kbench.selection.known import known_backends
@@ -242,7 +243,7 @@ def _show(run: Path, there: Sequence[RunResults], wanted: Output) -> None:
     _print_tables(run, kinds, rows, wanted)
 
 
-def _print_tables(run: Path, kinds: Mapping[str, Explained], rows: Rows, wanted: Output) -> None:
+def _print_tables(run: Path, kinds: Mapping[str, ToldRun], rows: Rows, wanted: Output) -> None:
     """Print the tables of each kind of machine; several kinds are also printed side by side."""
     wanted = replace(wanted, files=())
     if wanted.form == "csv":

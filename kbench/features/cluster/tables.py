@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from kbench import axes
+from kbench.records import axes
+from kbench.records.values import OK
 from kbench.summary import Summary
 from kbench.tables.content import Table, marks
 from kbench.tables.csv import summary_csv
-from kbench.text import MISSING, format_ratio, plain, significant
-from kbench.values import OK
+from kbench.words.text import MISSING, format_ratio, plain, significant
 
 Rows = Mapping[str, Sequence[Summary]]  # by the kind of machine
 

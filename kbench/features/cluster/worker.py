@@ -15,12 +15,12 @@ from typing import IO
 import filelock
 from distributed import Status, get_worker
 
-from kbench import paths
+from kbench.base import paths
 from kbench.features.cluster.block import ORDER
 from kbench.features.cluster.machines import this_machine
 from kbench.features.cluster.messages import Result, decode, encode
 from kbench.machine import devices, provenance
-from kbench.text import plain
+from kbench.words.text import plain
 
 LOOK_SECONDS = 0.5  # between two looks whether the client still wants the block
 END_SECONDS = 60.0  # in which a stopped block has to end its cells

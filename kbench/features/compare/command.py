@@ -20,6 +20,7 @@ from kbench.features.compare.named_runs import located
 from kbench.features.compare.pairing import ComparedRun
 from kbench.features.compare.values import About, Pair
 from kbench.machine.provenance import describe
+from kbench.records.values import OK
 from kbench.screen import output, terminal
 from kbench.screen.output import Output
 from kbench.selection import names as selection
@@ -27,8 +28,7 @@ from kbench.selection.known import known_examples
 from kbench.store import LATEST, PUBLISHED, REFERENCE
 from kbench.tables import published as published_tables
 from kbench.tables.csv import records_csv
-from kbench.text import as_json
-from kbench.values import OK
+from kbench.words.text import as_json
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

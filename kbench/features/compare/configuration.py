@@ -9,13 +9,13 @@ from typing import Any
 
 from kbench.features.compare.pairing import ComparedRun
 from kbench.machine import provenance
-from kbench.text import plain
+from kbench.words.text import plain
 
 SETTING, MACHINE, PACKAGE, VARIABLE = "setting", "machine", "package", "variable"
 ABSENT = "-"
 # What a run's tables show anyway, or what follows from its course.
 _NOT_SETTINGS = {"backends", "examples", "named_backends", "named_examples", "device", "values"}
-_NOT_SETTINGS |= {"extra_repeats", "short", "explain", "trace"}
+_NOT_SETTINGS |= {"extra_repeats", "short", "asked"}
 
 
 @dataclass(frozen=True)

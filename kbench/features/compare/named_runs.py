@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from kbench import paths, store
+from kbench import store
+from kbench.base import paths
 from kbench.errors import UserError
 from kbench.store import REFERENCE
 

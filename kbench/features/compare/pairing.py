@@ -7,16 +7,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kbench import axes
 from kbench.analysis.rows import Analysis
 from kbench.analysis.sameness import fingerprints
 from kbench.analysis.times.ratios import Compared, Timed, between_samples, compare, verdict
-from kbench.axes import Point, RowKey
 from kbench.features.compare.values import EQUAL, FINGERPRINT, HIGHER, LOWER, MACHINE, WITHIN, About, Pair
 from kbench.machine.provenance import machine_differences
-from kbench.sentences import sentence
+from kbench.records import axes
+from kbench.records.axes import Point, RowKey
+from kbench.records.values import NOT_COMPARED, OK, Measured
 from kbench.summary import TO_RUN, Summary
-from kbench.values import NOT_COMPARED, OK, Measured
+from kbench.words.sentences import sentence
 
 
 @dataclass(frozen=True)

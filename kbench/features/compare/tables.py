@@ -7,19 +7,19 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from kbench import axes
 from kbench.analysis.times.intervals import differing_by_chance
-from kbench.axes import Axis
 from kbench.features.compare import setup_table as setup
 from kbench.features.compare.configuration import Difference
 from kbench.features.compare.values import EQUAL, HIGHER, LOWER, WITHIN, About, Pair
+from kbench.records import axes
+from kbench.records.axes import Axis
+from kbench.records.values import AS_FAST, FASTER, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
 from kbench.summary import Summary
 from kbench.tables import markdown as as_markdown
 from kbench.tables import text as as_text
 from kbench.tables.content import Table, heading, marks
 from kbench.tables.entries import accuracy, ends, marked, short_target
-from kbench.text import MISSING, format_bound, format_ratio, plain, significant
-from kbench.values import AS_FAST, FASTER, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
+from kbench.words.text import MISSING, format_bound, format_ratio, plain, significant
 
 _OPTIONAL = ("s to ", "losses", "val. accuracy")  # what these begin with is left out of a narrow page, in this order
 _NUMBERS = ("s/epoch", "s/1,000 samples", "x ", "95 %", *(axis.title for axis in axes.numbers()))

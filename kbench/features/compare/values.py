@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kbench.records.values import Interval
 from kbench.summary import Summary
-from kbench.values import Interval
 
 # What prevents a comparison of two rows, unless the user allows it.
 MACHINE = "machine"

@@ -13,7 +13,7 @@ from typing import Any
 
 from kbench.features.coverage import inputs
 from kbench.features.coverage.values import ProbeCase
-from kbench.reported import Public
+from kbench.records.reported import Public
 
 
 def _python(code: str) -> dict[str, str]:

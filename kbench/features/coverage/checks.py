@@ -29,8 +29,8 @@ from kbench.features.coverage.values import (
     CaseResult,
     ProbeCase,
 )
-from kbench.reported import Case, Output
-from kbench.text import significant
+from kbench.records.reported import Case, Output
+from kbench.words.text import significant
 
 if TYPE_CHECKING:
     import numpy.typing as npt

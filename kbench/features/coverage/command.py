@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from kbench import axes, paths, store
+from kbench import store
+from kbench.base import paths
 from kbench.commands import choices
 from kbench.errors import Interrupted, Stopped, UserError
 from kbench.features.coverage import cover
@@ -17,13 +18,14 @@ from kbench.features.coverage import finish as finish_coverage
 from kbench.features.coverage.progress import EXTENT, CoverageScreen, OnCoverageEvent
 from kbench.machine import devices
 from kbench.planning.request import ChosenPython, Request
+from kbench.records import axes
+from kbench.records.values import EXPORT, NATIVE, Device
 from kbench.screen import terminal
 from kbench.screen.finish import how_to_go_on
 from kbench.selection import names
 from kbench.selection.known import known_backends
 from kbench.session import interrupts, prepare
 from kbench.store import RunResults
-from kbench.values import EXPORT, NATIVE, Device
 
 
 def main(options: argparse.Namespace) -> int:

@@ -20,7 +20,7 @@ from kbench.features.coverage.versions import Side
 from kbench.screen import output, terminal
 from kbench.selection import names as selection
 from kbench.store import LATEST, PUBLISHED
-from kbench.text import listed
+from kbench.words.text import listed
 
 
 def instead(options: argparse.Namespace) -> int | None:

@@ -12,7 +12,7 @@ from kbench.tables import markdown as as_markdown
 from kbench.tables import text as as_text
 from kbench.tables.content import Table
 from kbench.tables.csv import records_csv
-from kbench.text import as_json, listed, plain
+from kbench.words.text import as_json, listed, plain
 
 LISTED = 20  # of the worst in a table
 NAMED = 8  # names that are only there or no more

@@ -16,7 +16,8 @@ from functools import partial
 from itertools import groupby
 from pathlib import Path
 
-from kbench import axes, hooks, store
+from kbench import hooks, store
+from kbench.base.paths import GUEST
 from kbench.cells import orphans
 from kbench.cells.spec import SAVED, RunPaths
 from kbench.errors import Interrupted, Stopped, UserError
@@ -24,13 +25,14 @@ from kbench.features.coverage import cases, inputs, results
 from kbench.features.coverage.progress import CasesPlanned, OnCoverageEvent
 from kbench.features.coverage.values import KIND, ProbeCase
 from kbench.machine import devices, host, provenance
-from kbench.paths import GUEST
 from kbench.planning import request as requests
 from kbench.planning import rows
 from kbench.planning.plan import Plan
 from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask, guest_sha256
-from kbench.reported import Public
+from kbench.records import axes
+from kbench.records.reported import Public
+from kbench.records.values import CHANNELS_LAST, INTERRUPTED, Backend, Device, Example, Measured, Profile, base
 from kbench.selection import variants
 from kbench.selection.known import known_backends
 from kbench.selection.suites import INFER, TRAIN
@@ -40,8 +42,7 @@ from kbench.session.missing import CHANGED
 from kbench.session.resume import LEFT, check_machine
 from kbench.store import RunResults
 from kbench.store.reading import ReadCells
-from kbench.text import listed, meant
-from kbench.values import CHANNELS_LAST, INTERRUPTED, Backend, Device, Example, Measured, Profile, base
+from kbench.words.text import listed, meant
 
 SUBJECT = "public names"  # in place of an example
 PROCESS_SECONDS = 3600.0  # of a process, then the next one goes on
@@ -225,6 +226,7 @@ def planned(request: Request, gpus: Sequence[Device] | None = None) -> Plan:
             part={
                 "feature": KIND,
                 "driver": "kbench_coverage.probes",
+                "at": "cell",
                 "cases": (),
                 "inputs": inputs.all_statements(request.seed),
                 "seconds": CASE_SECONDS,

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kbench import axes, hooks
+from kbench import hooks
 from kbench.cli.groups import MORE, OF_CELLS, WHAT
 from kbench.cli.option_types import list_of
 from kbench.features.coverage.values import ABSENT, CHANGES, CRASHES, DIFFERS, HANGS, KIND, RAISES
 from kbench.hooks import Command, FurtherOptions, RunKind
+from kbench.records import axes
 
 if TYPE_CHECKING:
     from kbench.screen.output import Output

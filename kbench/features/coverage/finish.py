@@ -6,7 +6,8 @@ import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from kbench import paths, store
+from kbench import store
+from kbench.base import paths
 from kbench.cli.options import RETRIED
 from kbench.features.coverage import comparison_tables as coverage_comparison
 from kbench.features.coverage import known, results, tables
@@ -17,12 +18,12 @@ from kbench.features.coverage.versions import compared_versions
 from kbench.machine.provenance import describe
 from kbench.planning import request as requests
 from kbench.planning.plan import is_acceptable
+from kbench.records.values import INTERRUPTED, OK, UNSUPPORTED, base
 from kbench.screen import terminal
 from kbench.selection.known import known_backends
 from kbench.store import RunResults
 from kbench.store.files import replace as replace_file
-from kbench.text import as_json
-from kbench.values import INTERRUPTED, OK, UNSUPPORTED, base
+from kbench.words.text import as_json
 
 
 def finish(read: RunResults, fail_on: Collection[str] = (), *, of_cluster: bool = False) -> int:

@@ -9,12 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 from kbench.analysis.sameness.declared import WordsOfLayers, explains
-from kbench.backend_keys import Explanation
 from kbench.features.coverage import results
 from kbench.features.coverage.inputs import REPEATED
 from kbench.features.coverage.values import DIFFERS, GRADIENTS, OUTPUTS, CaseResult, NameResult, ProbeCase
-from kbench.layer_words import words
-from kbench.reported import Public
+from kbench.records.backend_keys import Explanation
+from kbench.records.layer_words import words
+from kbench.records.reported import Public
 from kbench.store.reading import RunResults
 
 WHAT, STEPS = ("outputs", "layers"), ("1 step", "10 steps")

@@ -16,7 +16,7 @@ from kbench.features.coverage import tables
 from kbench.features.coverage.program import of_case
 from kbench.features.coverage.values import BAD, STATES, UNTRIED, NameResult
 from kbench.report import templates
-from kbench.text import plain
+from kbench.words.text import plain
 
 _FOLDER = Path(__file__).parent
 MOST_CASES = 5  # of a name on a backend that are shown

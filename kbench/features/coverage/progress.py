@@ -11,13 +11,13 @@ from typing import TextIO
 
 from kbench.cells.runner import EpochProgress, Listener
 from kbench.planning.tasks import CellTask
+from kbench.records.values import OK, Outcome
 from kbench.screen.listener import Screen, Shown
 from kbench.screen.progress import Live
 from kbench.screen.terminal import QUIET, USUAL, print_note
 from kbench.screen.time_left import in_words
 from kbench.session.events import CellsStarted, Event
-from kbench.text import plain, short_names
-from kbench.values import OK, Outcome
+from kbench.words.text import plain, short_names
 
 LEAST = 10  # cases of a backend, before which its speed says nothing
 

@@ -50,10 +50,10 @@ from kbench.features.coverage.values import (
     NameResult,
     ProbeCase,
 )
-from kbench.reported import Case, Output
+from kbench.records.reported import Case, Output
+from kbench.records.values import INTERRUPTED, OK, TIMEOUT, Measured
 from kbench.store.reading import RunRecord, RunResults
-from kbench.text import significant
-from kbench.values import INTERRUPTED, OK, TIMEOUT, Measured
+from kbench.words.text import significant
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -25,7 +25,7 @@ from kbench.features.coverage.values import (
 )
 from kbench.tables.content import Table
 from kbench.tables.csv import records_csv
-from kbench.text import MISSING, plain, significant
+from kbench.words.text import MISSING, plain, significant
 
 LISTED = 10  # of the worst on the screen
 KNOWN_DIFFERENCES = "docs/parity.md"

@@ -26,9 +26,9 @@ from kbench.features.coverage.values import (
     CaseResult,
     NameResult,
 )
-from kbench.reported import Case
+from kbench.records.reported import Case
+from kbench.records.values import base
 from kbench.store import RunResults
-from kbench.values import base
 
 
 @dataclass(frozen=True)

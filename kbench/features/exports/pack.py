@@ -6,7 +6,7 @@ import argparse
 
 from kbench import store
 from kbench.errors import UserError
-from kbench.text import size
+from kbench.words.text import size
 
 
 def main(options: argparse.Namespace) -> int:

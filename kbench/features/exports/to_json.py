@@ -8,7 +8,7 @@ from pathlib import Path
 from kbench.analysis.rows import Analysis
 from kbench.outputs import dataframes
 from kbench.store.files import replace
-from kbench.text import as_json
+from kbench.words.text import as_json
 
 
 def write(run: Analysis, out: Path) -> list[str]:

@@ -10,7 +10,7 @@ from mlflow.tracking import MlflowClient
 from kbench.analysis.rows import Analysis
 from kbench.analysis.times.processes import Process
 from kbench.errors import UserError
-from kbench.values import OK, Measured
+from kbench.records.values import OK, Measured
 
 _METRICS = ("seconds", "samples", "loss", "accuracy", "val_loss", "val_accuracy")
 _OF_CELL = ("repeat", "profile", "validation_samples", "epochs", "seed", "timing")

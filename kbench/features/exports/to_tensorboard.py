@@ -13,7 +13,7 @@ from tensorboard.summary.writer.record_writer import RecordWriter
 
 from kbench.analysis.rows import Analysis
 from kbench.errors import UserError
-from kbench.values import Measured
+from kbench.records.values import Measured
 
 # TensorBoard's own file names include the machine's name; results are made to be published.
 _FILE = "events.out.tfevents.0.kbench"

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from kbench import store
+from kbench import hooks, store
 from kbench.errors import Interrupted
+from kbench.features.parity import KIND, agreement
 from kbench.machine import devices
-from kbench.parity import agreement, reading
 from kbench.planning.plan import Plan, make_plan
 from kbench.planning.request import Request
-from kbench.planning.tasks import CellTask
+from kbench.planning.tasks import CellTask, guest_sha256
+from kbench.records.values import Backend, Device
 from kbench.selection.known import known_backends
 from kbench.session import data, events, interrupts, measure, prepare
 from kbench.session.events import OnEvent, ignore
 from kbench.store import RunResults
-from kbench.values import Backend, Device
 
 PROFILE = "parity"
 DEFAULT_FORM = "default"
@@ -41,7 +42,7 @@ def check_parity(
     on_event(events.Planned(plan, tuple(missing)))
     with prepare.reserved():
         plan, here = measure.new_run(
-            plan, parent, missing, on_event, name=name, command=command, gpus=gpus, kind=reading.KIND, form=form
+            plan, parent, missing, on_event, name=name, command=command, gpus=gpus, kind=KIND, form=form
         )
         with store.filling(here.run), interrupts.ended_as_interrupted():
             try:
@@ -85,5 +86,12 @@ def _small(task: CellTask) -> CellTask:
         profile=PROFILE,
         validation_samples=0,
         epochs=0,
-        parity={"steps": tuple(agreement.STEPS)},
+        part=part_of(),
+        guest_sha256=guest_sha256(hooks.guest_folder(KIND)),
     )
+
+
+def part_of() -> dict[str, Any]:
+    """What a cell computes: an example's model is built without dropout and compiled later."""
+    part = {"feature": KIND, "driver": "kbench_parity.driver", "at": "model", "bare": True}
+    return {**part, "steps": tuple(agreement.STEPS)}

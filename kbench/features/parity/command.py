@@ -11,12 +11,11 @@ from kbench import store
 from kbench.commands import choices
 from kbench.commands.choices import Options
 from kbench.errors import Interrupted, UserError
-from kbench.features.parity import check, tables
+from kbench.features.parity import agreement, check, reading, tables
 from kbench.features.parity.check import DEFAULT_FORM
+from kbench.features.parity.values import Agreement
 from kbench.machine import devices
 from kbench.machine.provenance import describe
-from kbench.parity import agreement, reading
-from kbench.parity.values import Agreement
 from kbench.screen import finish as finishing
 from kbench.screen import output, terminal
 from kbench.screen.listener import Screen
@@ -26,7 +25,7 @@ from kbench.session import interrupts, measure, prepare
 from kbench.store import RunResults
 from kbench.store.files import replace as replace_file
 from kbench.tables import markdown
-from kbench.text import as_json
+from kbench.words.text import as_json
 
 EXTENT = "parity: one batch, dropout off"  # in the plan, instead of a profile
 

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kbench import axes, hooks
+from kbench import hooks
 from kbench.cli.groups import DATA, MORE, NUMBERS, OF_CELLS, SELECTION
+from kbench.features.parity import KIND
 from kbench.hooks import Command, RunKind
-from kbench.parity import reading
+from kbench.records import axes
 
 if TYPE_CHECKING:
     from kbench.screen.output import Output
@@ -28,7 +29,7 @@ def commands() -> Mapping[str, Command]:
             "kbench.features.parity.command",
             Path(__file__).with_name("parity.txt"),
             options=(
-                *SELECTION, NUMBERS, "--seed", "--form", "--script", "-m", "--with", "--shims", "--workdir", MORE,
+                *SELECTION, NUMBERS, "--seed", "--form", "--script", "-m", "--with", "--workdir", MORE,
                 *OF_CELLS, DATA, "--name", "--dry-run", "--format", "--export", "--results",
             ),
             declared={
@@ -57,12 +58,12 @@ def run_kinds() -> Sequence[RunKind]:
 class ParityRun(RunKind):
     """A run that compares what backends compute."""
 
-    name = reading.KIND
+    name = KIND
     file = "parity.csv"
 
     def counted(self, read: RunResults) -> str:
         """How many rows have each verdict."""
-        from kbench.features.parity import tables
+        from kbench.features.parity import reading, tables
 
         return tables.counted(Counter(row.verdict for row in reading.rows(read)))
 

@@ -10,15 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from csv import DictReader
 from itertools import groupby
 
-from kbench.backend_keys import QUANTITIES
-from kbench.parity.agreement import ALONE, NUMPY, ONLY, TOLERANCES
-from kbench.parity.values import Agreement, Deviation
+from kbench.features.parity.agreement import ALONE, NUMPY, ONLY, TOLERANCES
+from kbench.features.parity.values import Agreement, Deviation
+from kbench.records.backend_keys import QUANTITIES
 from kbench.tables import text as plain_text
 from kbench.tables.content import Table
 from kbench.tables.csv import records_csv
 from kbench.tables.entries import marked
 from kbench.tables.markdown import body, escape
-from kbench.text import MISSING, plain
+from kbench.words.text import MISSING, plain
 
 _NAMES = ("example", "backend", "image_data_format", "device", "verdict", "reason", "reference")
 _SHOWN = ("outputs", "loss", "1 step", "10 steps")

@@ -171,3 +171,11 @@ def _dtype(array: Any, divisor: float) -> Any:
 def images_first(spec: Dict[str, Any]) -> bool:
     """Whether inputs of rank 4 are images in the layout channels_first."""
     return bool(spec["input"] == "image" and spec["image_data_format"] == "channels_first")
+
+
+def perturb_by_one_ulp(value: np.ndarray) -> np.ndarray:
+    """About half of the numbers of a weight, drawn alike everywhere, moved by one unit in the last place."""
+    if value.dtype.kind != "f":
+        return value
+    chosen = np.random.RandomState(0).rand(*value.shape) < 0.5
+    return np.where(chosen, np.nextafter(value, np.inf, dtype=value.dtype), value)

@@ -1,13 +1,12 @@
 """Runs one cell, from its spec file to its last event. An error becomes an event, too."""
 
-import importlib
 import json
 import os
 import sys
 import time
 import traceback
 
-from kbench_guest import turns
+from kbench_guest import parts, turns
 from kbench_guest.drivers import model_file, native, script
 from kbench_guest.frameworks import legacy_keras
 from kbench_guest.protocol import SCHEMA, Events, Refused, line_in, reason
@@ -28,9 +27,8 @@ def main(path: str) -> int:
     if spec["script"]:
         return script.ScriptRun(spec, events).run()
     try:
-        if spec.get("part"):
-            sys.path.append(os.path.expanduser(spec["part"]["folder"]))
-            importlib.import_module(spec["part"]["driver"]).run(spec, events)
+        if (spec.get("part") or {}).get("at") == "cell":
+            parts.driver(spec).run(spec, events)
         elif spec["load"]:
             from kbench_guest.drivers import own_data
 

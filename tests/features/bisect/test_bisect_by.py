@@ -11,8 +11,8 @@ from fake_runs import summary
 from kbench.analysis.times.ratios import verdict
 from kbench.features.bisect import bisection
 from kbench.features.bisect.command import VersionProbe, compared, is_as_bad
-from kbench.findings import Finding
-from kbench.values import Interval
+from kbench.records.findings import Finding
+from kbench.records.values import Interval
 
 GOOD: dict[str, Any] = {"final_loss": 0.5, "peak_memory_mib": 400.0}
 

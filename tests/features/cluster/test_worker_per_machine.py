@@ -15,7 +15,7 @@ from dask_cluster import DaskCluster, until
 from fake_bench import Bench, Said
 
 from kbench import store
-from kbench.values import Measured
+from kbench.records.values import Measured
 
 pytestmark = pytest.mark.slow("starts schedulers and workers")
 ASKED = ("--worker-per-machine", "--repeats", "1", "--name", "mine")

@@ -14,10 +14,11 @@ import pytest
 from fake_bench import Said, call, refused
 from fake_runs import PROVENANCE, cell, fake_run, learning, write_events
 
-from kbench import paths, store
+from kbench import store
 from kbench.analysis.rows import Analysis
 from kbench.analysis.times import levels
-from kbench.values import FAILED, OK, Cell, Outcome
+from kbench.base import paths
+from kbench.records.values import FAILED, OK, Cell, Outcome
 
 ELSEWHERE = {**PROVENANCE, "cpu": {"model": "Another processor", "visible": 2}}
 # How much processes differ, as a run says it: by 0.7 %, on any backend.
@@ -265,5 +266,5 @@ def test_the_reference_run_is_found_from_anywhere_and_needs_a_checkout(
     said = compare("reference", "reference")
     assert said.status == 0
     assert "slower" not in said.out and "faster" not in said.out
-    monkeypatch.setattr("kbench.paths.project_folder", lambda name: compare.parent / "nothing")
+    monkeypatch.setattr("kbench.base.paths.project_folder", lambda name: compare.parent / "nothing")
     assert "only in a checkout" in compare("before", "reference").err

@@ -38,7 +38,7 @@ def test_the_same_setup_has_no_difference() -> None:
 
 
 def test_what_followed_from_the_course_of_a_run_or_came_after_it_is_no_setting() -> None:
-    more = {"short": {"a__x": [[2, 1]]}, "extra_repeats": {"a__x": [2]}, "explain": True, "trace": True}
+    more = {"short": {"a__x": [[2, 1]]}, "extra_repeats": {"a__x": [2]}, "asked": {"explain": True}}
     assert configuration.differences([side(REQUEST, {}), side({**REQUEST, **more}, {})]) == []
 
 

@@ -12,7 +12,7 @@ from fake_runs import PROVENANCE, analysis, cell, measured
 from kbench.features.compare import pairing
 from kbench.features.compare.pairing import ComparedRun
 from kbench.features.compare.values import EQUAL, FINGERPRINT, HIGHER, LOWER, MACHINE, WITHIN, About, Pair
-from kbench.values import FAILED, FASTER, INTERRUPTED, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval, Measured
+from kbench.records.values import FAILED, FASTER, INTERRUPTED, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval, Measured
 
 LAYERS = {"layers": [["Dense", {"units": 10}, [[784, 10]]]], "parameters": 7850}
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from kbench import paths
-from kbench.backend_keys import Explanation
+from kbench.base import paths
 from kbench.features.coverage import cases, known
 from kbench.features.coverage.values import DIFFERS, GRADIENTS, OUTPUTS, CaseResult, ProbeCase
-from kbench.reported import Public
+from kbench.records.backend_keys import Explanation
+from kbench.records.reported import Public
 from kbench.selection import backends
 
 DECLARED = {

@@ -14,9 +14,9 @@ import pytest
 from kbench.errors import UserError
 from kbench.features.coverage import checks, results, tables
 from kbench.features.coverage.values import KIND, ProbeCase
-from kbench.reported import Case, Check, Facts, Output, Public
+from kbench.records.reported import Case, Check, Facts, Output, Public
+from kbench.records.values import FAILED, OK, Cell, Measured, Outcome
 from kbench.store.reading import RunResults
-from kbench.values import FAILED, OK, Cell, Measured, Outcome
 
 NAME = "layers.Dense"
 RIGHT = np.array([1.0, -2.0, 3.0])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from guest_modules import alone
 
-from kbench import paths
+from kbench.base import paths
 from kbench.features.coverage import inputs
 
 GIVEN = alone("inputs", paths.PACKAGE / "features" / "coverage" / "guest" / "kbench_coverage")

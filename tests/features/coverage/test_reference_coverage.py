@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from kbench import paths, store
+from kbench import store
+from kbench.base import paths
 from kbench.features.coverage import known
 from kbench.features.coverage.values import ABSENT, CRASHES, DIFFERS, GOOD, HANGS, NOT_RUN, RAISES
+from kbench.records.values import EXPORT, NATIVE
 from kbench.selection.known import known_backends
-from kbench.values import EXPORT, NATIVE
 
 CHECKOUT = Path(__file__).parents[3]
 RUNS = [CHECKOUT / "results" / f"reference-coverage-{generation}" for generation in ("keras2", "keras3")]

@@ -15,8 +15,8 @@ from kbench.cells.runner import EpochProgress
 from kbench.features.coverage import progress as trying
 from kbench.features.coverage.progress import Trying
 from kbench.planning.tasks import CellTask
+from kbench.records.values import FAILED, OK, Outcome
 from kbench.screen import progress, terminal
-from kbench.values import FAILED, OK, Outcome
 
 JAX, TORCH = "keras3/jax", "keras3/torch"
 

@@ -22,10 +22,10 @@ import kbench
 from kbench import store
 from kbench.analysis.times import spreads
 from kbench.analysis.times.processes import Place, Process, RowTime, row_times
-from kbench.causes.explained import Explained
 from kbench.errors import UserError
 from kbench.outputs import one_run
-from kbench.values import FAILED, OK, Cell, Outcome
+from kbench.outputs.told import ToldRun
+from kbench.records.values import FAILED, OK, Cell, Outcome
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 DIVERGED = [
@@ -98,7 +98,7 @@ def export(capture: pytest.CaptureFixture[str], *argv: str) -> Said:
 
 def test_load_gives_frames_with_the_columns_of_the_csv_files_and_numbers_as_numbers(here: Path) -> None:
     run = kbench.load("mine")
-    one_run.rebuild(Explained(store.read(here / "results" / "mine")))
+    one_run.rebuild(ToldRun(store.read(here / "results" / "mine")))
     for frame, name in ((run.summary, "summary"), (run.epochs, "epochs")):
         written = pd.read_csv(here / "results" / "mine" / f"{name}.csv")
         assert list(frame.columns) == list(written.columns)
@@ -229,7 +229,7 @@ def test_a_process_that_does_not_count_for_its_row_has_no_steady_time(tmp_path: 
 
 
 def test_the_turns_of_short_processes_are_in_epochs_csv_and_marked(timed: Path) -> None:
-    one_run.rebuild(Explained(store.read(timed)))
+    one_run.rebuild(ToldRun(store.read(timed)))
     epochs = pd.read_csv(timed / "epochs.csv")
     assert epochs["timing"].tolist() == [*[0] * 12, 1, 2, 1, 2]
     short = epochs[epochs["timing"] > 0]

@@ -180,7 +180,7 @@ def test_all_that_was_computed_is_kept_and_the_report_is_made_anew_from_it(three
     for cell in cells:
         assert names <= {path.name for path in cell.iterdir()}
         spec = json.loads((cell / "spec.json").read_text())
-        assert (spec["parity"]["steps"], spec["batch_size"], spec["samples"]) == ([1, 10], 4, 40)
+        assert (spec["part"]["steps"], spec["batch_size"], spec["samples"]) == ([1, 10], 4, 40)
         with np.load(cell / "forward.npz", allow_pickle=False) as arrays:
             assert arrays["outputs"].shape == (4, 3)
     before = (run / "parity.csv").read_bytes()
@@ -310,7 +310,7 @@ def test_a_users_program_is_compared_by_the_first_model_that_it_trains(three: Be
     assert all(row["10_steps"] for row in table(run).values())
     cell = store.cell_folder(run, three.last().measured[0].cell)
     assert cell.stdout.read_text() == "it trains\n"
-    with np.load(run / "captured.npz", allow_pickle=False) as kept:
+    with np.load(run / "saved" / "captured.npz", allow_pickle=False) as kept:
         batches = json.loads(str(kept["known"]))["batches"]
         assert len(batches) == 5 and kept[f"arr_{batches[4][0]}"].shape == (8, 3)
 
@@ -344,8 +344,8 @@ def test_of_a_program_that_trains_nothing_each_line_that_runs_a_model_is_compare
         (("--script", "my_example.py", "--examples", "my_example.py"), "--examples and --script: give one"),
         (("--script", "my_example.py", "--form", "right"), "A script runs as it is: --form right"),
         (("--script", "my_example.py", "--batch-size", "4"), "A script runs as it is: --form right and --batch-size"),
-        (("--workdir", "same"), "--with, --shims, --workdir and what follows -- are for a program of your own"),
-        (("--", "--mine"), "--with, --shims, --workdir and what follows -- are for a program of your own"),
+        (("--workdir", "same"), "--with, --workdir, --shims and what follows -- are for a program of your own"),
+        (("--", "--mine"), "--with, --workdir, --shims and what follows -- are for a program of your own"),
     ],
 )
 def test_options_of_a_script_and_of_examples_do_not_stand_together(

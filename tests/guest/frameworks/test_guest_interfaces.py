@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from guest_modules import guest
 
-from kbench import paths
+from kbench.base import paths
 
 FOLDER = paths.GUEST / "kbench_guest" / "frameworks"
 # What native frameworks leave out: their twins know their layers and weights themselves, and one step is no trial.

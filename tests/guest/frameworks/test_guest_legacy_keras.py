@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kbench import paths
+from kbench.base import paths
 
 PROGRAM = """
 import sys

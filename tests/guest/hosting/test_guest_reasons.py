@@ -9,7 +9,13 @@ from typing import Any
 import pytest
 from guest_modules import guest
 
-PROGRAM: dict[str, Any] = {"frameworks": ["tensorflow", "jax"], "asked": [], "shims": False}
+from kbench.features.shims import feature
+
+PROGRAM: dict[str, Any] = {
+    "frameworks": ["tensorflow", "jax"],
+    "asked": [],
+    "may_help": [[feature.SERVED, "--shims may serve it"]],
+}
 
 
 def told(error: BaseException, folder: Path, **program: Any) -> str:
@@ -43,7 +49,7 @@ def test_shims_are_not_advised_for_words_that_only_look_alike(error: Exception, 
 )
 def test_shims_are_advised_where_they_serve(error: Exception, tmp_path: Path) -> None:
     assert told(error, tmp_path).endswith("; --shims may serve it")
-    assert "--shims" not in told(error, tmp_path, shims=True)
+    assert "--shims" not in told(error, tmp_path, may_help=[])
 
 
 def test_a_package_that_keras_itself_lacks_is_named_with_what_installs_it(

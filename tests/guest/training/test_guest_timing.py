@@ -20,7 +20,8 @@ import pytest
 from fake_bench import EXAMPLE, Bench
 from guest_modules import alone, guest
 
-from kbench import paths, store
+from kbench import store
+from kbench.base import paths
 from kbench.cells import turns
 
 STEPS = 4  # of an epoch

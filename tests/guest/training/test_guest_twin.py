@@ -26,12 +26,12 @@ def test_its_initializers_are_keras_own_with_their_settings(tmp_path: Any) -> No
 
 
 def test_its_weights_are_called_as_keras_calls_them_and_averages_are_not_trained(tmp_path: Any) -> None:
-    with guest(tmp_path, "training.twin", "drivers.native_parity") as (module, native_parity):
+    with guest(tmp_path, "training.twin", "kbench_parity.twins") as (module, twins):
         assert module.weight_names("Conv2D", 1) == ["kernel"]
         assert module.weight_names("GRU", 3) == ["kernel", "recurrent_kernel", "bias"]
         assert module.weight_names("Embedding", 1) == ["embeddings"]
         assert module.weight_names("Of my own", 4)[3] == "weight 3"
-        roles = native_parity.roles("BatchNormalization", 4)
+        roles = twins.roles("BatchNormalization", 4)
     assert [(one["name"], one["trained"]) for one in roles] == [
         ("gamma", True),
         ("beta", True),

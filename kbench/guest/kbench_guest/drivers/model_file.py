@@ -5,6 +5,7 @@ Each step is a phase of the cell. Neither Keras nor numpy is imported before the
 
 from typing import TYPE_CHECKING, Any, Dict
 
+from kbench_guest import parts
 from kbench_guest.proof.as_asked import check_device, check_loaded, check_settings, package_of
 from kbench_guest.protocol import Refused
 
@@ -16,7 +17,6 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
     """Run the cell of this spec. Raises Refused if it cannot go on."""
     with events.phase("import"):
         from kbench_guest import arrays, frameworks, process
-        from kbench_guest.drivers import parity
         from kbench_guest.training import epochs, example_file, example_model, feeding, timing, within_steps
 
         framework = frameworks.exporting(spec) if spec["kind"] == "export" else frameworks.load()
@@ -42,7 +42,7 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
     with events.phase("build"):
         model = example_model.build(framework, example, spec, feed.first_inputs(), events)
     if spec["kind"] == "export":
-        if spec.get("parity"):
+        if parts.is_bare(spec):
             raise Refused("unsupported", "an exported model's layers cannot be read: `run` compares its outputs")
         with events.phase("export"):
             model = framework.export(model, feed.first_inputs())
@@ -53,13 +53,8 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
     check_settings(framework, model, spec, events)
     check_device(framework, model, spec, events)
     again = None
-    if spec.get("parity"):
-        parity.run(framework, model, example, spec, feed, events)
-    elif spec.get("inside"):
-        from kbench_guest.drivers import inside
-
-        class_weights = example_file.class_weights(example)
-        inside.look(framework, model, feed.batch(0), class_weights, spec, events, site="")
+    if spec["part"]:
+        parts.driver(spec).with_model(framework, model, example, spec, feed, events)
     else:
         again = epochs.measure(framework, model, example, spec, feed, train, validation, events)
     process.report(framework, events, allocator_peak_mib=framework.allocator_peak_mib(model))

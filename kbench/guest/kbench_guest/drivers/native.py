@@ -5,6 +5,7 @@ Each step is a phase of the cell, as in model_file.py.
 
 from typing import TYPE_CHECKING, Any, Dict
 
+from kbench_guest import parts
 from kbench_guest.proof.as_asked import check_device, check_sources, same
 from kbench_guest.protocol import Refused
 
@@ -20,7 +21,6 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
         import numpy
 
         from kbench_guest import arrays, process
-        from kbench_guest.drivers import native_parity
         from kbench_guest.frameworks import native
         from kbench_guest.frameworks.layer_settings import dropped_defaults, plain
         from kbench_guest.training import epochs, feeding, first_step, timing
@@ -28,7 +28,7 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
 
         framework = native.load(spec["framework"], spec["module"])
         framework.start_workers(spec)
-        twin = Twin(spec["twin"], not spec.get("parity"), spec["seed"], spec["seed"] + framework.workers.rank)
+        twin = Twin(spec["twin"], not spec["part"], spec["seed"], spec["seed"] + framework.workers.rank)
     events.write("memory", at="import", peak_mib=process.peak_memory_mib())
     check_loaded(spec, framework.versions()[1], numpy.__version__, events)
     framework.seed(spec["seed"] + framework.workers.rank)
@@ -51,7 +51,7 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
         events.write("order", **feed.about())
 
     initial = twin.drawn()
-    if spec["task"] == "train" and not (spec.get("parity") or spec["timing"]) and spec["repeat"] == 1:
+    if spec["task"] == "train" and not (spec["part"] or spec["timing"]) and spec["repeat"] == 1:
         with events.phase("probe"):  # the twin that is measured seeds its framework when it is built
             first_step.of_twin(Twin(spec["twin"], False, spec["seed"]), initial, example, spec, feed, events)
         framework.seed(spec["seed"] + framework.workers.rank)
@@ -67,14 +67,14 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
         if spec["parameters"] not in (None, parameters):
             stated = "the twin has %d parameters, where the example states %d"
             raise Refused("mismatch", stated % (parameters, spec["parameters"]))
-        if spec["task"] == "train" and not spec.get("parity"):
+        if spec["task"] == "train" and not spec["part"]:
             twin.compile(example.OPTIMIZER, example.LOSS)
             optimizer = dropped_defaults({name: plain(value) for name, value in example.OPTIMIZER.items()})
             events.write("compiled", optimizer=optimizer, loss=example.LOSS, batch_size=spec["batch_size"])
 
     check_device(framework, twin, spec, events)
-    if spec.get("parity"):
-        native_parity.run(twin, initial, example, spec, feed, events)
+    if spec["part"]:
+        parts.driver(spec).with_twin(twin, initial, example, spec, feed, events)
     else:
         epochs.measure(framework, twin, example, spec, feed, train, validation, events)
     process.report(framework, events, allocator_peak_mib=framework.allocator_peak_mib(twin))

@@ -9,8 +9,9 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
+from kbench_guest import parts
 from kbench_guest.frameworks import legacy_keras
-from kbench_guest.hosting import program, shims
+from kbench_guest.hosting import program
 from kbench_guest.hosting.errors import own_frames, show_error
 from kbench_guest.hosting.imports import KerasOfTensorFlow, Watched, is_there
 from kbench_guest.hosting.reasons import in_words, reason_of
@@ -32,7 +33,7 @@ class ScriptRun:
         self._files = Files(self._program["file"], _as_named(self._program["file"]), self._program["folder"])
         self._home = os.path.join(os.path.dirname(spec["events"]), "keras_home")
         self._calls: Any = None
-        self._shims: Any = None
+        self._parts: List[Any] = []  # of features
         self._framework: Any = None
         self._missing = ""  # the first thing that it uses of a TensorFlow that this backend lacks
         self._asked: Optional[str] = None  # the KERAS_BACKEND that it sets itself
@@ -83,7 +84,7 @@ class ScriptRun:
 
     def _choose_for_children(self) -> None:
         """Let Python processes that the program starts load Keras as this one does."""
-        in_children = os.path.join(os.path.dirname(shims.__file__), "in_children.py")
+        in_children = os.path.join(os.path.dirname(program.__file__), "in_children.py")
         shutil.copyfile(in_children, os.path.join(self._home, "sitecustomize.py"))
         shutil.copyfile(legacy_keras.__file__, os.path.join(self._home, "legacy_keras.py"))
         more = [self._home, os.path.expanduser(self._program["packages_folder"]), os.environ.get("PYTHONPATH")]
@@ -137,22 +138,15 @@ class ScriptRun:
         self._seed(self._spec["seed"])
         self._shift(getattr(module, "utils", None), "set_random_seed")
         downloads.share(module, self._program["downloads"], self._program["files"], self._remark)
-        if self._program["shims"]:
-            self._shims = shims.Shims(module)
-            self._shims.install()
+        self._parts = [parts.imported(one).begin(module) for one in self._program["parts"]]
         if self._spec["policy"]:
             self._framework.set_policy(self._spec["policy"])
         if not observed:  # a child of the program
             return
         row_settings.watch(module.models.Model, self._framework, self._spec, self._events)
-        if self._spec["parity"]:
-            from kbench_guest.drivers.script_parity import FirstModel
-
-            self._calls = FirstModel(self._framework, self._spec, self._events, self._end, self._files)
-        elif self._spec["inside"]:
-            from kbench_guest.drivers.program_inside import FirstTraining
-
-            self._calls = FirstTraining(self._framework, self._spec, self._events, self._end, self._files)
+        if self._spec["part"]:
+            given = (self._framework, self._spec, self._events, self._end, self._files)
+            self._calls = parts.driver(self._spec).in_program(*given)
         else:
             self._calls = Calls(self._framework, self._events, TurnClient(0), self._program, self._files)
         self._calls.watch(module.models.Model)
@@ -220,7 +214,7 @@ class ScriptRun:
         """Write the last events of a program that ended by itself."""
         self._report(status)
         found = self._calls.finish() if self._calls is not None else False
-        if (self._spec["parity"] or self._spec["inside"]) and not found:
+        if self._spec["part"] and not found:
             text = "it trains no model by fit or train_on_batch and runs none, so there is nothing to compare"
             self._events.write("error", kind="unsupported", message=text)
             return
@@ -236,8 +230,7 @@ class ScriptRun:
         if self._calls is not None:
             self._calls.flush()
             broken = self._calls.broken
-        if self._shims is not None and self._shims.used:
-            text = f"changed by --shims, which served {', '.join(self._shims.used)}"
+        for text in filter(None, (one.note() for one in self._parts)):
             self._events.write("note", text=text)
         keras = int(self._framework is not None)
         self._events.write("program", seconds=seconds, exit_status=status, keras=keras, broken=broken)

@@ -69,11 +69,6 @@ class Keras2(keras_models.KerasModels):
     def trial(self, model: Any, example: Any, device: str) -> trials.Trial:
         return trials.Keras2Trial(self, model, example, device)
 
-    def parts(self, model: Any, x: Any) -> List[Any]:
-        from kbench_guest.frameworks import single_layers2
-
-        return single_layers2.parts(model, x)
-
     def one_number(self, rank: int) -> Any:
         """A variable of one number, for products with tensors that have so many axes."""
         return K.variable(0.0)

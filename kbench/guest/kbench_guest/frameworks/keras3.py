@@ -13,7 +13,6 @@ from kbench_guest.arrays import leaves
 from kbench_guest.device import Pending
 from kbench_guest.frameworks import (
     keras_models,
-    profilers,
     recurrent,
     time_steps,
     trials,
@@ -186,11 +185,6 @@ class Keras3(keras_models.KerasModels):
     def trial(self, model: Any, example: Any, device: str) -> trials.Trial:
         return trials.Keras3Trial(self, model)
 
-    def parts(self, model: Any, x: Any) -> List[Any]:
-        from kbench_guest.frameworks import single_layers
-
-        return single_layers.parts(self.module, model, x)
-
     @contextlib.contextmanager
     def random_state(self, model: Any) -> Iterator[None]:
         """A context for a model's first step, after which its training draws the numbers that it would have drawn."""
@@ -253,9 +247,6 @@ class TensorFlow2(TensorFlow2Mixin, Keras3):
     def compilations(self) -> Optional[int]:
         return self._compilations
 
-    def traced(self, run: Callable[[], None], folder: str, path: str) -> List[Tuple[str, float, int]]:
-        return profilers.tensorflow(self.module, run, folder, path)
-
     def device(self, model: Any) -> str:
         return "gpu" if "GPU" in model.weights[0].value.device else "cpu"
 
@@ -303,9 +294,6 @@ class JAX(Keras3):
 
     def default_kernel(self, model: Any) -> str:
         return "" if model.run_eagerly else recurrent.UNROLLED
-
-    def traced(self, run: Callable[[], None], folder: str, path: str) -> List[Tuple[str, float, int]]:
-        return profilers.jax(self.module, run, folder, path)
 
     def when_run(self, ask: Callable[[], float]) -> Any:
         one = self.module.ShapeDtypeStruct((), np.float32)
@@ -362,9 +350,6 @@ class PyTorch(PyTorchMixin, Keras3):
             return []
         loops = time_steps.loops(model, self.kernels, self._on_gpu(model))
         return [f"{name} starts each operation of each time step from Python: {why}" for name, _, why in loops]
-
-    def traced(self, run: Callable[[], None], folder: str, path: str) -> List[Tuple[str, float, int]]:
-        return profilers.pytorch(self.module, run, path)
 
     @contextlib.contextmanager
     def random_state(self, model: Any) -> Iterator[None]:

@@ -193,17 +193,6 @@ class KerasModels(Framework):
         """Keras's fit, or its like for a generator."""
         return model.fit(**given) if generator is None else model.fit(generator, **given)
 
-    def parts(self, model: Any, x: Any) -> List[Any]:
-        """The parts of a training step of a compiled model that can be run alone: see single_layers.py."""
-        raise NotImplementedError("not supported on this backend")
-
-    def traced(self, run: Callable[[], None], folder: str, path: str) -> List[Tuple[str, float, int]]:
-        """Trace run() into the file at `path`; returns (operation, seconds, calls).
-
-        folder: an empty one, for what the profiler writes.
-        """
-        raise NotImplementedError
-
     def evaluate(self, model: Any, x: Any, y: Any, **given: Any) -> Dict[str, float]:
         """{"loss": ..., each metric: its value}."""
         found = model.evaluate(x, y, verbose=0, **given)

@@ -6,7 +6,9 @@ import traceback
 import types
 from typing import Optional, Type
 
-GUEST = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_GUEST = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# This package, and those of features.
+GUEST = tuple(os.path.join(os.path.dirname(os.path.dirname(_GUEST)), name, "") for name in ("guest", "features"))
 
 
 def show_error(kind: Type[BaseException], error: BaseException, trace: Optional[types.TracebackType]) -> None:
@@ -22,7 +24,7 @@ def show_error(kind: Type[BaseException], error: BaseException, trace: Optional[
 def _leave_out(shown: traceback.TracebackException) -> None:
     """Take kbench's frames, and those of the import system between them, out of an exception and its causes."""
     if any(frame.filename.startswith(GUEST) for frame in shown.stack):
-        kept = [one for one in shown.stack if not one.filename.startswith((GUEST, "<frozen importlib"))]
+        kept = [one for one in shown.stack if not one.filename.startswith(GUEST + ("<frozen importlib",))]
         shown.stack[:] = kept
     for cause in (shown.__cause__, shown.__context__):
         if cause is not None:

@@ -8,7 +8,6 @@ import traceback
 import types
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
-from kbench_guest.hosting import shims
 from kbench_guest.hosting.imports import NotServed, is_there
 from kbench_guest.protocol import Refused, reason
 
@@ -71,8 +70,9 @@ def reason_of(
         message += _installs([PIP.search(message).group(1)], program)
     elif isinstance(error, ImportError) and _absent_in(message):
         message += _installs(_absent_in(message), program)
-    elif not program["shims"] and not isinstance(error, OSError) and shims.SERVED.search(message):
-        message += "; --shims may serve it"
+    elif not isinstance(error, OSError):
+        helps = [advice for served, advice in program["may_help"] if re.search(served, message)]
+        message += "".join("; " + one for one in helps)
     return dict(found, message=message)
 
 

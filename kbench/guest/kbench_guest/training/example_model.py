@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Dict, List
 
 import keras
 
-from kbench_guest import arrays
+from kbench_guest import arrays, parts
 from kbench_guest.frameworks.layers import remember_initializers
 from kbench_guest.proof import fingerprint, forms, shapes, weights
 from kbench_guest.protocol import Refused
@@ -23,7 +23,7 @@ def build(framework: "KerasModels", example: Any, spec: Dict[str, Any], first: A
     made = model_of(framework, example, spec["data"], first)
     # Before `arrange`: the form that a backend needs changes how the model is computed, not what.
     events.write("shapes", inputs=shapes.inputs(framework, made), layers=shapes.layers(framework, made))
-    if spec.get("parity"):
+    if parts.is_bare(spec):
         made = forms.without_dropout(made)
     model, form = forms.arrange(
         made, spec["recurrent"], spec["fixed_batch"], spec["batch_size"] // framework.workers.here
@@ -48,7 +48,7 @@ def build(framework: "KerasModels", example: Any, spec: Dict[str, Any], first: A
     if spec["parameters"] not in (None, int(model.count_params())):
         stated = "the model has %d parameters, but the example states %d"
         raise Refused("mismatch", stated % (model.count_params(), spec["parameters"]))
-    if spec["task"] == "train" and not spec.get("parity"):
+    if spec["task"] == "train" and not parts.is_bare(spec):
         framework.compile(model, example, spec["device"], spec["ordered_updates"])
         events.write("compiled", **fingerprint.compiled(framework, model, example, spec["batch_size"]))
     return model

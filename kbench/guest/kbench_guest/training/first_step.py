@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional,
 import numpy as np
 
 from kbench_guest import arrays
+from kbench_guest.arrays import perturb_by_one_ulp
 from kbench_guest.proof import generic_point
-from kbench_guest.proof.parity_files import perturb_by_one_ulp
 from kbench_guest.protocol import in_a_line
 from kbench_guest.sketches import changes, norm, plain_numbers, sums
 from kbench_guest.training import example_file

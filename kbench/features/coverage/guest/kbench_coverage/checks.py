@@ -26,7 +26,7 @@ LIKE = 1e-4  # a file that gives outputs so near is worth giving to others
 AGAIN = 30  # times that what differs from itself is computed again
 NO_SHAPE = "automatically infer the shape of the Lambda"  # says Keras of a function, which is no fault of that
 
-Check = Dict[str, Any]  # see Check in kbench/reported.py
+Check = Dict[str, Any]  # see Check in kbench/records/reported.py
 
 
 class Steps(Subject):

@@ -1,0 +1,1 @@
+"""What everything stands on: errors, paths, files, the locale. It knows nothing of Keras or of runs."""

@@ -1,0 +1,1 @@
+"""`--explain` and `--trace`: why rows differ, with further measurements."""

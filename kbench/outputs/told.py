@@ -1,0 +1,40 @@
+"""A run's analysis with what is told of the whole run, each part made once for all that show it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from kbench import hooks
+from kbench.analysis.rows import Analysis
+from kbench.analysis.times import machine_stability
+from kbench.hooks import Told
+from kbench.outputs import compared_lines
+from kbench.tables.content import Table
+
+
+@dataclass(frozen=True, eq=False)
+class ToldRun(Analysis):
+    """A run, all that follows from its measurements, and what features tell of it."""
+
+    @cached_property
+    def answers(self) -> Sequence[str]:
+        """The answer to --compare-lines; empty where that was not asked for."""
+        return compared_lines.sentences(self)
+
+    @cached_property
+    def of_features(self) -> Sequence[Told]:
+        """What each feature tells."""
+        return hooks.told(self)
+
+    @cached_property
+    def remarks(self) -> Sequence[str]:
+        """That answer, what features tell, and sentences on the machine during the run."""
+        machine = machine_stability.remarks(self.run.measured, self.run.provenance)
+        return [*self.answers, *(one for told in self.of_features for one in told.remarks), *machine]
+
+    @cached_property
+    def tables(self) -> Sequence[Table]:
+        """The tables of features."""
+        return [one for told in self.of_features for one in told.tables]

@@ -1,0 +1,393 @@
+"""Everything that can vary between measurements. One more dimension is an entry of AXES, and its effect.
+
+A `Point` says what a cell or a row is by its value on each axis, also where that is the default; a `RowKey` is a
+point without repeat and seed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TypeVar
+
+from kbench.records.asked import NUMBERS, VARIANTS, WHAT, Asked, Numbers, Words
+
+Value = str | int
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One thing that can vary."""
+
+    name: str
+    title: str  # as tables head its column
+    label: str = "{}"  # a value in a sentence or a legend: "batch {}", or "{} threads"
+    # Whether rows along it do the same work: then their fingerprints have to agree.
+    same_work: bool = True
+    # Whether rows along it take turns and are ranked in one table: the question is which of them is faster.
+    ranked: bool = False
+    number: bool = False  # a line in a plot; a choice is bars
+    speeds_up: bool = False  # whether the ideal throughput grows in proportion to the number
+    of_backend: bool = False  # part of a backend's name
+    of_collection: bool = False  # tells the runs of a collection apart: not shown in a single run
+    always_named: bool = False  # told of each row, also where all rows have the same value
+    of_arrays: bool = False  # whether cells along it are given other arrays
+    default: Value | None = None  # its value where nothing gives it one, as in earlier runs; None: each cell has one
+    in_turns: bool = False  # whether rows along it take turns although they are not ranked: a ratio is told along it
+    carries: str = ""  # an axis whose value may follow from its own
+    asked: Asked | None = None
+
+
+# In the order of a cell's name, of a table's columns and of its rows.
+AXES: tuple[Axis, ...] = (
+    Axis("example", "example", same_work=False, always_named=True),  # or a program
+    Axis("site", "line", same_work=False, always_named=True, default=""),  # of a program; empty: all of it
+    Axis("backend", "backend", ranked=True, of_backend=True, always_named=True),
+    Axis("version", "version", "version {}", ranked=True, of_backend=True),
+    Axis(
+        "jit", "jit_compile", "jit_compile {}", ranked=True, of_backend=True,
+        asked=Asked(
+            "--jit", "values of jit_compile to measure: some of on, off, auto; one row each",
+            takes=Words(("on", "off", "auto")), group=VARIANTS,
+        ),
+    ),
+    Axis(
+        "policy", "dtype policy", ranked=True, of_backend=True,
+        asked=Asked(
+            "--precision-policy", "Keras dtype policies to measure, such as float32,mixed_bfloat16",
+            takes=Words(), group=VARIANTS,
+        ),
+    ),
+    Axis(
+        "settings", "settings", "settings {}", ranked=True, of_backend=True,
+        asked=Asked(
+            "--settings", "tuned (default): with the variables that kbench sets to make backends faster; default: "
+            "without; default,tuned: one row each. `list backends --variables` prints them",
+            takes=Words(("default", "tuned")), group=VARIANTS,
+        ),
+    ),
+    Axis(
+        "variable", "variable", ranked=True, of_backend=True,
+        asked=Asked(
+            "--env-set", "measure with and without this environment variable; may be repeated",
+            group=VARIANTS, metavar="NAME=VALUE", repeated=True,
+        ),
+    ),
+    Axis(
+        "keras", "Keras", "Keras {}", ranked=True, of_backend=True,
+        asked=Asked(
+            "--keras", "versions of Keras to measure, such as 3.8,3.15", takes=Words(), group=VARIANTS,
+        ),
+    ),
+    Axis(
+        "package", "package", ranked=True, of_backend=True,
+        asked=Asked(
+            "--package", "also measure with this version of a package. keras=../keras takes it from a local folder, "
+            "keras=nightly takes the newest nightly build; may be repeated",
+            group=VARIANTS, metavar="NAME=VERSION", repeated=True,
+        ),
+    ),
+    Axis(
+        "args", "arguments", "with {}", ranked=True, of_backend=True, same_work=False,
+        asked=Asked(
+            "--variant", "also run the program with these further arguments, as rows of their own, compared with "
+            "those without: --variant=--mask, --variant='--units 64'; may be repeated",
+            commands=("script",), metavar="ARGUMENTS", repeated=True, called="variants",
+        ),
+    ),
+    Axis(
+        "image_data_format", "channels", ranked=True, always_named=True, of_arrays=True,
+        asked=Asked(
+            "--image-data-format", "image layout: channels_first, channels_last, native (default: each backend's "
+            "preferred one) or both",
+            takes=Words(("native", "channels_first", "channels_last", "both")),
+        ),
+    ),
+    Axis(
+        "device", "device", always_named=True,
+        asked=Asked(
+            "--device", "auto (default: the first GPU, or else the CPU), cpu, gpu or gpu:N",
+            "several: a row for each, such as cpu,gpu",
+            commands=("run", "script"), single=("setup", "doctor"), group=WHAT,
+            metavar="DEVICE", default="auto",
+        ),
+    ),
+    Axis(
+        "task", "task", same_work=False,
+        asked=Asked(
+            "--task", "train, infer (predict only, with the same model and weights) or train,infer (default: each "
+            "example's own)",
+            takes=Words(("train", "infer")), group=WHAT,
+        ),
+    ),
+    Axis("data_source", "data source", "{} data", same_work=False, of_arrays=True, default=""),  # empty: the run's
+    Axis(
+        "batch_size", "batch size", "batch {}", same_work=False, number=True, speeds_up=True,
+        asked=Asked(
+            "--batch-size", "samples per step", "several: a row for each, such as 32,64,128, ranked within each. "
+            "32,max doubles it until it does not fit into memory",
+            takes=Numbers(1, 10**9, ("max",)), group=NUMBERS,
+        ),
+    ),
+    Axis(
+        "samples", "samples", "{} samples", same_work=False, number=True,
+        asked=Asked(
+            "--samples", "use only the first N training samples", "several: a row for each, such as 1000,4000",
+            takes=Numbers(1, 10**9), group=NUMBERS,
+        ),
+    ),
+    Axis(
+        "workers", "workers", "{} workers", number=True, speeds_up=True, default=1, in_turns=True, carries="threads",
+        asked=Asked(
+            "--workers", "workers that train together by the backend's own engine, each on its part of every batch "
+            "(default: 1). Without --threads the cores are divided among them",
+            "several: a row for each, such as 1,2,4, and how much faster than one", takes=Numbers(1, 64),
+            group=NUMBERS,
+        ),
+    ),
+    Axis(
+        "scaling", "scaling", "{} scaling", same_work=False, default="strong",
+        asked=Asked(
+            "--scaling", "strong (default): all workers share a batch of the batch size; weak: each has one, at the "
+            "same learning rate", takes=Words(("strong", "weak")), group=NUMBERS, metavar="HOW",
+        ),
+    ),
+    Axis(
+        "threads", "threads", "{} threads", number=True, speeds_up=True, default=0,  # 0: unknown
+        asked=Asked(
+            "--threads", "CPU threads of each process, and with --workers of each worker, if the framework supports "
+            "it (default: one per available core)", "several: a row for each, such as 1,2",
+            takes=Numbers(1, 4096), commands=("run", "script"),
+        ),
+    ),
+    Axis("run", "run", of_collection=True),
+    Axis("machine", "machine", of_collection=True),
+)  # fmt: skip
+EXAMPLE, SITE, BACKEND, LAYOUT, DEVICE = "example", "site", "backend", "image_data_format", "device"
+TITLE = (EXAMPLE, SITE)  # what the title of a table has
+BATCH_SIZE, SAMPLES, THREADS = "batch_size", "samples", "threads"
+WORKERS, SCALING, WEAK = "workers", "scaling", "weak"
+TASK, DATA = "task", "data_source"
+RUN, MACHINE = "run", "machine"
+ARGUMENTS = "args"
+
+
+@dataclass(frozen=True)
+class Point:
+    """A value on each axis, in the order of AXES; of what a backend's name may say, what it says."""
+
+    values: tuple[tuple[str, Value], ...]
+    # The axes with several values in its run. They make it no other point.
+    varied: frozenset[str] = field(default=frozenset(), compare=False)
+
+    def __getitem__(self, name: str) -> Value | None:
+        return next((value for axis, value in self.values if axis == name), None)
+
+    def without(self, names: Collection[str]) -> Point:
+        """The point without these axes: the same for all that differ in them alone."""
+        return replace(self, values=tuple(one for one in self.values if one[0] not in names))
+
+    def changed(self, name: str, value: Value) -> Point:
+        """The point with this value on an axis."""
+        return point({**dict(self.values), name: value}, varied=self.varied)
+
+    def only(self, names: Collection[str]) -> Point:
+        """The point on these axes alone."""
+        return replace(self, values=tuple(one for one in self.values if one[0] in names))
+
+    @property
+    def ranking(self) -> Point:
+        """What rows have in common that are ranked against each other."""
+        return self.without(ranked())
+
+    @property
+    def side_by_side(self) -> Point:
+        """What rows have in common whose processes take turns."""
+        along = [axis for axis in AXES if axis.in_turns and axis.name in self.varied]
+        return self.ranking.without([name for axis in along for name in (axis.name, axis.carries)])
+
+    @property
+    def work(self) -> Point:
+        """What rows have in common that do the same work: with weak scaling, other workers have larger batches."""
+        other = [axis.name for axis in AXES if not axis.same_work]
+        return self.only([*other, WORKERS] if self[SCALING] == WEAK else other)
+
+    @property
+    def named(self) -> Point:
+        """The part that tells it apart in its run, as the names of rows and folders do."""
+        return self.only({*always_named(), *self.varied})
+
+
+RowKey = Point
+
+
+def point(values: Mapping[str, Value], backend: str = "", varied: Collection[str] = ()) -> Point:
+    """The point of the values by axis, and of a backend's name."""
+    found = {**(of_name(backend) if backend else {}), **values}
+    order = {axis.name: number for number, axis in enumerate(AXES)}
+    chosen = (one for one in found.items() if one[1] != "")
+    return Point(tuple(sorted(chosen, key=lambda one: order.get(one[0], len(order)))), frozenset(varied))
+
+
+@lru_cache(maxsize=4096)
+def key(values: tuple[tuple[str, Value], ...], varied: tuple[str, ...]) -> RowKey:
+    """The row that a cell with these values belongs to."""
+    others = dict(values)
+    backend = str(others.pop(BACKEND))
+    return point(others, backend, varied)
+
+
+def in_order(names: Collection[str]) -> list[str]:
+    """These axes in the order of AXES."""
+    return [name for name, _ in point(dict.fromkeys(names, 0)).values]
+
+
+def of_cells() -> list[Axis]:
+    """The axes on which each cell has a value."""
+    return [axis for axis in AXES if axis.name == BACKEND or not (axis.of_backend or axis.of_collection)]
+
+
+def complete(values: Mapping[str, Value]) -> dict[str, Value]:
+    """A cell's values on all axes, with defaults, in order. Raises ValueError if one is missing or wrong."""
+    given = {axis.name: axis.default for axis in of_cells() if axis.default is not None} | {**values}
+    for axis in of_cells():
+        if not isinstance(given.get(axis.name), int if axis.number else str):
+            raise ValueError(f"no value for {axis.title}")
+    return {axis.name: given.pop(axis.name) for axis in of_cells()} | given
+
+
+@lru_cache(maxsize=4096)
+def of_name(backend: str) -> Mapping[str, str]:
+    """A backend's name as values: NAME@0.9+jit=off is backend NAME, version 0.9 and jit off."""
+    name, version, settings = split_name(backend)
+    found = {BACKEND: name} if version is None else {BACKEND: name, "version": version}
+    for setting in settings:
+        key, _, value = setting.partition("=")
+        other = "variable" if key[:1].isupper() or key[:1] == "_" else "package"
+        axis, text = (key, value) if key in ("keras", "jit", "policy", "settings", ARGUMENTS) else (other, setting)
+        found[axis] = " ".join(filter(None, (found.get(axis), text)))
+    return found
+
+
+def split_name(backend: str) -> tuple[str, str | None, list[str]]:
+    """The parts of a backend's name: NAME, VERSION if it has one, and each SETTING=VALUE."""
+    start, *settings = backend.split("+")
+    name, is_given, version = start.partition("@")
+    return name, version if is_given else None, [one for one in settings if one]
+
+
+def always_named() -> list[str]:
+    """The axes that are told of each row."""
+    return [axis.name for axis in AXES if axis.always_named or axis.of_backend or axis.of_collection]
+
+
+def ranked() -> list[str]:
+    """The axes along which rows are ranked."""
+    return [axis.name for axis in AXES if axis.ranked]
+
+
+def of_backends() -> list[str]:
+    """The axes whose values are in a backend's name."""
+    return [axis.name for axis in AXES if axis.of_backend]
+
+
+def numbers() -> list[Axis]:
+    """The axes with numbers."""
+    return [axis for axis in AXES if axis.number]
+
+
+def by_name(name: str) -> Axis:
+    """The axis of that name."""
+    return next((axis for axis in AXES if axis.name == name), Axis(name, name.replace("_", " ")))
+
+
+def varying(keys: Iterable[Point], among: Collection[str] = ()) -> list[Axis]:
+    """The axes on which the points do not all have the same value, in order: of those that are told of each row, that
+    have several values in a run, or that are `among` these.
+    """
+    keys = list(keys)
+    told = {*always_named(), *among}.union(*(key.varied for key in keys))
+    names = dict.fromkeys(name for key in keys for name, _ in key.values if name in told)
+    found = {name for name in names if len({key[name] for key in keys}) > 1}
+    known = [axis for axis in AXES if axis.name in found]
+    return [*known, *(by_name(name) for name in names if name in found - {axis.name for axis in known})]
+
+
+def common(points: Iterable[Point]) -> list[str]:
+    """The axes that have one value for all in each run: between runs they make no other rows."""
+    told = {*always_named()}.union(*(one.varied for one in points))
+    return [axis.name for axis in of_cells() if axis.name not in told]
+
+
+def group_by_point(
+    items: Iterable[Item], key: Callable[[Item], Point], along: Collection[str]
+) -> dict[Point, list[Item]]:
+    """The items that are the same point but for the axes `along`, together: what a comparison along them is of."""
+    found: dict[Point, list[Item]] = {}
+    for item in items:
+        found.setdefault(key(item).without(along), []).append(item)
+    return found
+
+
+def shown(axis: Axis, value: Value | None) -> str:
+    """A value as a legend or a sentence has it, such as `batch 64`, `2 threads`, `channels_first` or `gpu:0`."""
+    if value is None:
+        return ""
+    text = axis.label.format(f"{value:,}" if isinstance(value, int) else value)
+    return text.removesuffix("s") if value == 1 else text
+
+
+def span(axis: Axis, first: int, last: int) -> str:
+    """From one number to another, such as `batch 32 to 128` or `1 to 2 threads`."""
+    if axis.label.startswith("{}"):
+        return f"{first:,} to {shown(axis, last)}"
+    return f"{shown(axis, first)} to {last:,}"
+
+
+def example_and_line(example: Value | None, site: Value | None) -> str:
+    """As tables name it: `mnist_mlp`, or of a line `train.py: fit, line 9`."""
+    return f"{example}: {site}" if site else f"{example}"
+
+
+def titled(example: str, values: Mapping[str, Value | None]) -> str:
+    """An example and values on other axes, such as `mnist_mlp (batch 32, 1 thread)`."""
+    others = ", ".join(filter(None, (shown(by_name(name), value) for name, value in values.items())))
+    return f"{example} ({others})" if others else example
+
+
+def within_backends(keys: Iterable[Point]) -> list[Axis]:
+    """The axes on which points of the same example and backend differ."""
+    same = group_by_point(keys, lambda one: one.only([*TITLE, *of_backends()]), ())
+    found = {axis.name for group in same.values() for axis in varying(group)}
+    every = varying(key for group in same.values() for key in group)
+    return [axis for axis in every if axis.name in found and not axis.of_collection]
+
+
+def value_shown(axis: Axis, one: Point) -> str:
+    """A value as a column with the axis's title has it."""
+    value = one[axis.name]
+    return f"{value:,}" if isinstance(value, int) else (value or "").removeprefix("channels_")
+
+
+def file_part(name: str, value: Value) -> str:
+    """A value as a part of a folder's name."""
+    return re.sub(r"[^A-Za-z0-9._=-]", "-", f"{name}={value}")
+
+
+def order_of(points: Sequence[Point]) -> Callable[[Point], tuple[Hashable, ...]]:
+    """A key that sorts rankings: examples as they come, then numbers by size and choices as they come."""
+    firsts: dict[str, dict[Value | None, int]] = {}
+    for one in points:
+        for name, value in one.values:
+            firsts.setdefault(name, {}).setdefault(value, len(firsts.get(name, {})))
+
+    def key(one: Point) -> tuple[Hashable, ...]:
+        return tuple(
+            (value if by_name(name).number and isinstance(value, int) else firsts[name][value])
+            for name, value in one.values
+        )
+
+    return key

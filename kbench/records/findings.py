@@ -1,0 +1,107 @@
+"""Defines Finding, what was found out about a row; kbench/words/sentences.py makes words of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+from kbench.records.axes import Point
+
+# What tells rows apart that should do the same work. A row that has one is not compared, unless it is explained.
+Difference = Literal[
+    "aspect",  # of the model, the data or the training, as reported before it; `aspect` says which
+    "own weights",  # initial ones that kbench cannot draw
+    "outputs",  # before training; aspect: shape, numbers, not numbers
+    "first step",  # the optimizer step on trial; aspect: loss, draws, size, direction, size and direction, kind
+    "last step",  # that after the last epoch, against the first one, or with a reference
+    "received",  # in an epoch; aspect: samples, steps, sha256, validation_sha256, weights_changed, updates, ...
+    "threads",  # changed meanwhile
+    "cores",
+    "workers",  # several did not do what one does; aspect: untold, idle, samples, read
+    "changing outputs",  # for the same samples, from pass to pass
+    "epoch",  # its loss or scores; aspect: loss, accuracy, validation accuracy, validation loss
+    "not finite",  # aspect: a score's name, weights, outputs; own: nan or infinite
+]
+# What else is said of a row.
+Remark = Literal[
+    "arguments",  # what a program's further arguments change; aspect as above
+    "run",  # what differs from another run; aspect as above
+    "told",  # by the guest, in its words
+    "damaged lines",
+    "first step unchecked",
+    "no calls",  # of a program that calls none of Keras's methods
+    "waiting",  # for something, while others computed
+    "not steady",
+    "not deterministic",
+    "kinds of process",
+    "odd process",
+    "failed processes",
+    "uncounted operations",
+    "late return",  # of fit or predict
+    "callbacks",
+    "memory growth",
+    "time growth",
+    "learning",  # otherwise than the others
+    "no progress",  # on no backend; aspect: loss, validation loss, validation accuracy
+    "score apart",  # from the others' by so much that more trainings should tell whether it is chance
+    "call",  # of a program that returns something else; aspect: scores, inputs, later calls, or of OF_OUTPUTS
+    "no training",  # of a fit: no weight changed
+]
+Kind = Difference | Remark
+DIFFERENCES: frozenset[str] = frozenset(get_args(Difference))
+OF_OUTPUTS = frozenset(("numbers", "not numbers", "shape", "shapes", "random"))
+# Aspects in which rows differ in how much work is done, and those that decide which scores a training can have.
+_OF_SIZE = frozenset(("number of parameters", "number of samples", "dtype"))
+OF_SAMPLES = ("number of different samples", "samples", "sample weights", "order of samples")
+_OF_TRAINING = frozenset(
+    ("data", "validation data", *OF_SAMPLES, "number of samples", "batch size", "loss", "weights of classes")
+)  # fmt: skip
+_OF_OPTIMIZER = frozenset(("learning_rate", "class_name"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What was found out about a row."""
+
+    kind: Kind
+    subject: Point | None = None  # the row; None as long as it stands in none
+    aspect: str = ""  # of what
+    reference: str = ""  # the backend of the row that it is compared with; empty if it is not
+    own: Any = None  # its value, and that of the reference or what is usual: what JSON can hold
+    other: Any = None
+    about: Mapping[str, Any] = field(default_factory=dict)  # where it is: epoch, layer, ...; and what belongs to it
+    explanation: str = ""  # a declared reason; a difference that has one is known
+
+    def perhaps(self, reason: str) -> Finding:
+        """It with a declared difference that may be its cause, though it is further off than that; empty: none is."""
+        return replace(self, about={**self.about, "perhaps": reason}) if reason else self
+
+    @property
+    def differs(self) -> bool:
+        """Whether rows that have it are not compared with others."""
+        return self.kind in DIFFERENCES and not self.explanation
+
+    @property
+    def is_note(self) -> bool:
+        """Whether it stands beside a row; "no training" is only said of a program's line."""
+        return self.kind != "no training"
+
+    @property
+    def is_amount_of_work(self) -> bool:
+        """Whether it is in how much work is done, and not in a setting or in how the model is trained."""
+        return self.kind == "aspect" and self.aspect in _OF_SIZE
+
+    @property
+    def is_of_results(self) -> bool:
+        """Whether it is in what a training came to, so that not even a program's times are compared."""
+        return self.kind in ("not finite", "epoch")
+
+    @property
+    def of_training(self) -> bool:
+        """Whether it is in what a program trains on or how, so that its scores cannot be the same."""
+        if self.kind != "aspect":
+            return False
+        if self.aspect == "optimizer":
+            return any(self.own.get(name) != self.other.get(name) for name in _OF_OPTIMIZER)
+        return self.aspect in _OF_TRAINING

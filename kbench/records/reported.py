@@ -1,0 +1,476 @@
+"""What a guest reports of a cell, in the types that its protocol promises: checked once, when it is read."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property, partial
+from typing import Any
+
+import msgspec
+
+from kbench.records.backend_keys import Explanation, explanations
+from kbench.records.epochs import Count, Mib, Seconds
+from kbench.records.layer_words import words
+from kbench.records.parts_of_steps import Busy, Fallback, PartOfStep, fallbacks
+
+Shape = tuple[int, ...]
+Numbers = tuple[float | None, ...]  # None is no number
+
+
+class Event(msgspec.Struct, frozen=True, tag_field="event"):
+    """An event of the guest, identified by its tag."""
+
+
+class Described(msgspec.Struct, frozen=True, array_like=True):
+    """A layer: what must be equal for rows to be compared."""
+
+    class_name: str
+    settings: dict[str, Any]
+    weights: list[Any]  # their shapes
+
+
+class Layer(msgspec.Struct, frozen=True):
+    """A layer with the shapes of its inputs and output, without the batch axis."""
+
+    class_name: str = msgspec.field(name="class")
+    settings: dict[str, Any]
+    weights: tuple[Shape, ...]  # in the layout that all backends share
+    inputs: tuple[tuple[int | None, ...], ...] | None  # None where not reported, or of no fixed length
+    output: tuple[int | None, ...] | None
+    uses: int = 1  # how often the model calls it
+    trained: bool = False  # whether it has weights that training changes
+    fed_by_data: bool = False  # whether no trained layer comes before it
+
+
+class Change(msgspec.Struct, frozen=True, rename={"kind": "class"}):
+    """How a step changed a weight; `noisy`: with dropout and noise at fixed values instead of off."""
+
+    kind: str  # the class of its layer
+    number: int  # of that layer among those of its class
+    weight: str
+    norm: float | None  # of the weight; None is no number here and below
+    change: float | None  # the norm of the change
+    sums: Numbers  # of the change; two changes are about as far apart as these
+    rounding: float | None
+    noisy: float | None = None
+    noisy_sums: Numbers = ()
+    average: tuple[float, Numbers, Numbers] | None = None  # of a moving one: see kbench/analysis/sameness/averages.py
+
+
+class Step(Event, frozen=True, tag="step"):
+    """The first optimizer step, taken on trial: see kbench_guest/training/first_step.py."""
+
+    changes: tuple[Change, ...]
+    loss: float | None = None
+    loss_rounding: float | None = None
+    noisy_loss: float | None = None
+    draws: tuple[str, ...] | None = None  # the random numbers that its layers ask for; None: unknown
+    repeats: int | None = None  # whether an input of whole numbers has one more than once; None in old runs
+    unchecked: str | None = None
+    point: int | None = None  # where: see kbench_guest/proof/generic_point.py; None in old runs, which had one
+
+
+class StepAgain(Event, frozen=True, tag="step_again"):
+    """The same step, taken once more after the last epoch, from the state before the first."""
+
+    changes: tuple[Change, ...]
+    loss: float | None = None
+    loss_rounding: float | None = None
+    noisy_loss: float | None = None
+    draws: tuple[str, ...] = ()
+    point: int | None = None
+
+
+class Received(Event, frozen=True, tag="received"):
+    """What an epoch of training received."""
+
+    epoch: int
+    steps: int | None = None
+    samples: int | None = None
+    sha256: str | None = None
+    learning_rate: float | None = None
+    learning_rate_at_end: float | None = None
+    weights_changed: int | None = None  # whether they were changed outside training before it
+    callback_seconds: float | None = None  # of the example's callbacks, around its batches
+    updates: int | None = None  # the steps that its optimizer counted
+    threads: dict[str, Any] | None = None  # of the framework, between two steps
+    cores: int | None = None  # on which the thread that trains might run there
+    ready_seconds: Seconds | None = None  # that its threads computed or waited for a core, during the epoch
+    outputs_off: float | None = None  # from those of the first pass, in the largest number
+    validation_sha256: str | None = None  # of what its validation scored
+    moved: Numbers | None = None  # how far it moved each weight that training changes
+    not_finite: Count | None = None  # how many weights hold what is no finite number when it has ended
+
+
+class WorkerEpoch(Event, frozen=True, tag="worker"):
+    """What one of several workers did in an epoch."""
+
+    epoch: Count
+    rank: Count
+    samples: Count
+    batch_size: Count | None = None
+    read: str | None = None  # a sum of hashes of the samples that it read, modulo 2**64, in hexadecimal digits
+    read_of_all: str | None = None  # the same of the whole epoch, as one worker reads it
+    loss: float | None = None  # of its own samples
+    communication_seconds: Seconds | None = None
+    peak_mib: Mib | None = None  # of its memory so far
+
+
+class Public(Event, frozen=True, tag="public"):
+    """A public name of the Keras that is installed."""
+
+    name: str  # "layers.Dense"
+    parameters: tuple[tuple[str, int, Any], ...]  # name, whether it has to be given, default
+    called: tuple[str, ...] | None = None  # of a layer: what its call has to be given
+
+
+class Begun(Event, frozen=True, tag="begun"):
+    """A case of a public name has begun."""
+
+    case: int
+    check: str | None = None  # of it; None: its outputs
+
+
+class Output(msgspec.Struct, frozen=True):
+    """An output of a case."""
+
+    shape: Shape
+    kind: str  # of its numbers, as numpy names it
+    numbers: str  # the first of them: float32, in base64
+
+
+class Check(msgspec.Struct, frozen=True):
+    """What came of a check of a case: one of the first three."""
+
+    off: float | None = None  # by how much
+    how: str | None = None  # it differs, in words
+    error: str | None = None
+    saved_on: str | None = None  # the backend that saved the file
+
+
+class Case(Event, frozen=True, tag="case"):
+    """What came of a case: see the guest of the feature."""
+
+    case: int
+    seconds: Seconds
+    refused: dict[str, str]  # the inputs that it did not take, and why
+    inputs: str | None = None  # those that it took
+    outputs: tuple[Output, ...] = ()
+    gradients: tuple[Output, ...] | None = None  # of inputs and weights, of a layer; empty if they are random
+    untrained: str | None = None  # why there are none
+    slopes: tuple[float | None, ...] | None = (
+        None  # of the loss along a direction of each; of the reference, by differences
+    )
+    checks: dict[str, Check] | None = None  # by their names: of public names, and of file formats
+    moved: float | None = None  # how far its outputs move with inputs moved by one unit in the last place
+
+
+class Library(msgspec.Struct, frozen=True):
+    """A library of linear algebra or threads that the process had loaded."""
+
+    kind: str
+    file: str = ""
+    threads: int | None = None
+
+
+# Of a program.
+
+
+class Site(Event, frozen=True, tag="site"):
+    """A line that calls a model: "fit, line 9"."""
+
+    site: str
+    task: str
+    facts: dict[str, Any]  # see `told`
+
+
+class Fit(Event, frozen=True, tag="fit"):
+    """A call of fit: what it took from its start to its return, and how many epochs it had."""
+
+    site: str
+    seconds: Seconds
+    epochs: Count
+    first: Count  # whether the model was new there, or compiled anew
+    cold: Count | None = None  # whether it was the first of its turn
+    round: Count | None = None  # in which it began
+    again: Count | None = None  # whether in a turn that was taken again
+    held: Count | None = None  # whether its turn ended meanwhile
+    resident_mib: Mib | None = None  # what the process held when it was over
+
+
+class Weight(msgspec.Struct, frozen=True):
+    """A weight of a model when a call returned: see kbench_guest/watching/returned.py."""
+
+    layer: str  # "Conv2D 1"
+    weight: str
+    sha256: str  # of its numbers as the backend keeps them
+    shared: str  # as all backends would keep those that compute the same
+    norm: float | None = None
+    sums: Numbers = ()
+    trains: int = 1
+    loaded: int = 0  # whether a file gave it these numbers
+
+    @property
+    def kind(self) -> str:
+        """The class of its layer."""
+        return self.layer.rpartition(" ")[0]
+
+
+class Inputs(msgspec.Struct, frozen=True):
+    """Numbers of the first rows that a call was given."""
+
+    outputs: tuple[Numbers, ...] = ()
+    norms: Numbers = ()
+
+
+class BesideFit(msgspec.Struct, frozen=True):
+    """Accuracies on the same data: of fit's last epoch, of evaluate, and of the model in each mode afterwards."""
+
+    site: str = ""
+    fit: float = 0.0
+    evaluate: float = 0.0
+    training: float = 0.0
+    inference: float = 0.0
+    layers: tuple[str, ...] = ()  # classes that compute something else in training
+
+
+class Returned(Event, frozen=True, tag="returned"):
+    """What the first call of a line returned, and what else is known of the line's calls."""
+
+    site: str = ""
+    trained: int | None = None
+    weights: tuple[Weight, ...] = ()
+    scores: dict[str, float | None] | None = None
+    inputs: Inputs | None = None
+    outputs: tuple[Numbers, ...] = ()
+    scales: Numbers = ()
+    norms: Numbers = ()
+    shapes: tuple[Shape, ...] = ()  # of a row of each output
+    first_losses: Numbers = ()  # of the first steps of a line that trains
+    batch_seconds: Seconds | None = None  # to make a batch, where fit is given no arrays
+    random: int | None = None  # whether its outputs differ from call to call; None if that is not known
+    on_batch_seconds: Seconds | None = None  # of predict_on_batch with the same samples
+    unchanged: int | None = None  # of a fit: whether its steps left the weights as they were
+    beside_fit: BesideFit | None = None  # of an evaluate that disagrees with the fit before it
+
+
+class Program(Event, frozen=True, tag="program"):
+    """A program that has ended."""
+
+    seconds: Seconds
+    exit_status: int = 0
+    keras: int = 1  # whether it imported Keras
+    broken: str = ""  # the line whose call raised last
+
+
+# Of a parity run.
+
+
+class ParityWeight(msgspec.Struct, frozen=True):
+    """A weight after a step; `values` names its array."""
+
+    values: str
+    size: int
+    name: str = ""
+    trained: bool = True
+
+
+class ParityLayer(msgspec.Struct, frozen=True):
+    """A layer with its output, or with its weights after a step; all arrays by their names."""
+
+    name: str
+    class_name: str = msgspec.field(name="class")
+    output: str | None = None
+    unread: str = ""  # why it has none
+    reference: str | None = None
+    weights: tuple[ParityWeight, ...] = ()
+
+
+class Parity(Event, frozen=True, tag="parity"):
+    """A stage of a comparison of what backends compute."""
+
+    stage: str = ""
+    file: str | None = None
+    loss: float | None = None
+    layers: tuple[ParityLayer, ...] | None = None
+    unknown: str | None = None  # why the numpy reference cannot compute the model; for who reads the events
+    reference_loss: float | None = None
+    optimizer: str | None = None
+    site: str | None = None  # a line of a program that trains nothing, as for all below
+    carried: int | None = None  # whether the program carried its weights over by itself
+    notes: tuple[str, ...] | None = None
+    described: dict[str, Any] | None = None  # see `told`
+    refused: str | None = None
+
+
+class Inside(Event, frozen=True, tag="inside"):
+    """What the parts of a training step take, each timed alone."""
+
+    site: str = ""  # the line of a program that trains
+    parts: tuple[PartOfStep, ...] = ()
+    missing: tuple[str, ...] = ()  # sentences without a full stop
+    turns: tuple[tuple[int, int], ...] = ()  # (round, again) of the turn in which each round of parts was timed
+
+
+class Traced(Event, frozen=True, tag="traced"):
+    """What some steps spent their time on, by the framework's own profiler and Python's."""
+
+    steps: Count
+    file: str = ""  # in the cell's folder
+    operations: tuple[Busy, ...] = ()
+    functions: tuple[Busy, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+class Facts(msgspec.Struct, frozen=True, dict=True):  # which keeps what is asked of it often
+    """What is known of a cell beside its epochs and phases. What was not reported has its default."""
+
+    # As planned.
+    task: str = ""
+    input: str = ""  # "image", "flat" or "sequence"
+    available_samples: int | None = None
+    data: str = ""
+    data_source: str = ""
+    data_sha256: str = ""
+    target: str = ""
+    policy: str = ""
+    explained: tuple[Explanation, ...] = ()  # what the backend's file declares
+    beside_newer: str = ""  # so does this
+    # The framework.
+    python: str = ""
+    keras_version: str = ""
+    backend_version: str = ""
+    numpy_version: str = ""
+    keras_backend: str = ""
+    image_data_format: str = ""
+    floatx: str = "float32"
+    epsilon: float | None = None
+    jit: str | None = None
+    jit_compile: bool | None = None
+    computes_in: tuple[str, ...] | None = None
+    device: str = ""
+    libraries: tuple[Library, ...] = ()
+    frameworks: tuple[str, ...] = ()
+    numpy_blas: str = ""
+    threads_at_start: dict[str, Any] = {}
+    cores_at_start: int | None = None  # before the example's file was read
+    framework_threads: dict[str, Any] = {}
+    # The model.
+    parameters: int | None = None
+    form: str = ""
+    recurrent_kernel: str = ""  # what computes its recurrent layers: fused, scan, loop, unrolled
+    dtypes: tuple[str, ...] | None = None
+    layers: tuple[Described, ...] | None = None
+    input_shapes: tuple[Shape, ...] = ()
+    layer_shapes: tuple[Layer, ...] | None = None
+    fallbacks: tuple[Fallback, ...] = ()  # what computes slowly, and why
+    weights: str = ""
+    weights_sha256: str | None = None
+    weights_left: tuple[str, ...] = ()
+    probe: list[Any] | None = None  # its first outputs: of old runs in any shape
+    probe_scales: Numbers | None = None
+    # Its training.
+    optimizer: dict[str, Any] | None = None
+    loss: str | None = None
+    batch_size: int | None = None
+    samples: int | None = None
+    validation_samples: int | None = None
+    content_sha256: str | None = None  # of the data, if that is the same in any layout
+    validation_sha256: str | None = None  # of a program's fit, as the next three
+    start_sha256: str | None = None  # of the weights before its first step, as all backends would keep them
+    in_order: int | None = None  # whether it is given arrays, and told not to shuffle them
+    own_code: int | None = None  # whether its model or a layer is of a class that is not Keras's
+    order_sha256: str | None = None
+    samples_sha256: str | None = None  # of the first epoch's, in any order, where the example's file makes batches
+    different_samples: int | None = None
+    sample_weights: str | None = None  # of these samples: "none", or a hash of samples and weights
+    feeds: str = ""  # the class of what gives its batches
+    metrics: str | None = None  # JSON, as the next three
+    class_weight: str | None = None
+    loss_weights: str | None = None
+    augmentation: str | None = None
+    steps_per_execution: int | None = None
+    run_eagerly: bool | int | None = None
+    order_of_updates: str | None = None
+    first_step: Step | None = None
+    step_again: StepAgain | None = None
+    step_elsewhere: Step | None = None  # the first one at a second point; None in old runs
+    step_elsewhere_again: StepAgain | None = None
+    received: dict[int, Received] = {}  # by the number of the epoch
+    workers: tuple[WorkerEpoch, ...] = ()  # where there are several
+    stopped_after: int | None = None  # the epoch after which callbacks ended it
+    transfer_seconds: float | None = None  # of a batch to the device, and a number back
+    # How it went.
+    guest_seconds: float | None = None
+    peak_memory_mib: float | None = None
+    import_memory_mib: float | None = None
+    resident: tuple[tuple[float, float], ...] = ()  # of a program's line: an epoch or call, what was held after it
+    allocator_peak_mib: float | None = None
+    notes: tuple[str, ...] = ()
+    events_damaged: int = 0
+    error: str = ""
+    error_kind: str = ""
+    error_in_keras: bool = False
+    parity: dict[str, Parity] = {}  # by the name of the stage
+    inside: Inside | None = None
+    traced: Traced | None = None
+    # Of Keras's public names.
+    public: dict[str, Public] = {}
+    cases: dict[int, Case] = {}
+    begun: int | None = None  # the last case that was
+    begun_check: str = ""  # and its check
+    # A program: by its lines.
+    program: Program | None = None
+    sites: dict[str, Site] = {}
+    fits: dict[str, tuple[Fit, ...]] = {}
+    returned: dict[str, Returned] = {}
+    # A line of a program, as kbench.analysis.lines.call_sites makes it.
+    unit: str = ""
+    call: Returned | None = None
+    site_seconds: float | None = None
+    program_seconds: float | None = None
+    calls: int | None = None
+    first_calls: int | None = None
+    call_compile_seconds: float | None = None
+    around_seconds: float | None = None
+    steady_epoch_seconds: float | None = None
+    losses: tuple[tuple[float | None, float | None], ...] = ()  # in training and validation, of all its epochs
+    stage: str = ""
+    carried: bool = False
+
+    @property
+    def optimizer_class(self) -> str:
+        """Empty where nothing is trained."""
+        return str((self.optimizer or {}).get("class_name", ""))
+
+    @cached_property
+    def layer_words(self) -> set[str]:
+        """The words that describe its layers."""
+        return words((layer.class_name, layer.settings) for layer in self.layers or ())
+
+
+_TYPES = {one.name: one.type for one in msgspec.structs.fields(Facts)}
+
+
+def parse_facts(values: Mapping[str, object]) -> dict[str, Any]:
+    """Those that are facts, by name. Left out: what is unknown, or of another type."""
+    found = {}
+    for name in values.keys() & _TYPES.keys():
+        with contextlib.suppress(msgspec.ValidationError, OverflowError, RecursionError):
+            read = _READERS.get(name) or partial(msgspec.convert, type=_TYPES[name])
+            found[name] = read(values[name])
+    return found
+
+
+_READERS: Mapping[str, Callable[[object], object]] = {"explained": explanations, "fallbacks": fallbacks}
+
+
+def first_known(several: Iterable[Facts]) -> Facts:
+    """Each fact from the first that knows it."""
+    found: dict[str, Any] = {}
+    for one in several:
+        for name in _TYPES:
+            if name not in found and (value := getattr(one, name)) not in (None, "", (), {}, []):
+                found[name] = value
+    return Facts(**found)

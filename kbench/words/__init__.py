@@ -1,0 +1,1 @@
+"""Words: how numbers, names and findings are put for people."""

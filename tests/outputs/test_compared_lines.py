@@ -1,0 +1,77 @@
+"""Lines of a program against each other: times of one unit."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+from fake_runs import cell, measured, replace
+
+from kbench.outputs import compared_lines
+from kbench.records.values import CALL, EPOCH, Measured
+
+STEPS = 64
+
+
+def line(name: str, unit: str, seconds: float) -> list[Measured]:
+    """Three processes of a line, each of ten such epochs or calls."""
+    made = []
+    for repeat in (1, 2, 3):
+        one = measured(
+            cell(f"train.py: {name}", "keras3/jax", repeat=repeat, batch_size=0, samples=0),
+            *[seconds * (1 + 0.001 * number) for number in range(10)],
+            facts={"task": "script", "unit": unit},
+        )
+        steps = STEPS if unit == EPOCH else 1
+        epochs = [
+            msgspec.structs.replace(epoch, step_seconds=(epoch.seconds / steps,) * steps) for epoch in one.epochs
+        ]
+        made.append(replace(one, epochs=tuple(epochs)))
+    return made
+
+
+@pytest.fixture
+def said() -> Any:
+    def sentences(*lines: list[Measured]) -> list[str]:
+        run = SimpleNamespace(request={"script": {"compare_lines": [7, 10]}}, provenance={})
+        analysis: Any = SimpleNamespace(run=run, lines=[one for each in lines for one in each])
+        return compared_lines.sentences(analysis)
+
+    return sentences
+
+
+def test_a_fit_is_compared_with_steps_by_the_step(said: Any) -> None:
+    (sentence,) = said(line("fit, line 7", EPOCH, 0.64), line("train_on_batch, line 10", CALL, 0.02))
+    assert sentence.startswith("On keras3/jax, train_on_batch, line 10 takes 2.00 times as long as fit, line 7 (")
+    assert sentence.endswith(": 0.0201 instead of 0.0100 s a step.")
+
+
+def test_two_fits_are_compared_by_the_epoch(said: Any) -> None:
+    (sentence,) = said(line("fit, line 7", EPOCH, 0.64), line("fit, line 10", EPOCH, 1.28))
+    assert sentence.endswith(" s an epoch.")
+
+
+def test_an_epoch_is_not_compared_with_a_call_that_predicts(said: Any) -> None:
+    assert said(line("fit, line 7", EPOCH, 0.64), line("predict, line 10", CALL, 0.02)) == [
+        "The lines cannot be compared: times are of fit, line 7 by the epoch, of predict, line 10 by the call."
+    ]
+
+
+def test_what_could_not_be_compared_has_its_times_and_the_reason(said: Any) -> None:
+    wide, other = (
+        [
+            replace(
+                one,
+                epochs=tuple(
+                    msgspec.structs.replace(epoch, seconds=number**power, step_seconds=())
+                    for number, epoch in enumerate(one.epochs, 1)
+                ),
+            )
+            for one in line(name, EPOCH, 1.0)[:1]
+        ]
+        for name, power in (("fit, line 7", 6.0), ("fit, line 10", 5.0))
+    )
+    (sentence,) = said(wide, other)
+    assert "could not be compared (" in sentence and " s an epoch): times vary too much; measure again" in sentence
