@@ -292,36 +292,3 @@ def fake_run(
         write_events(run, one, learning(one, seconds) if outcome.status == OK else [])
         store.write_outcome(run, one, outcome)
     return run
-
-
-def as_schema_2(run: Path) -> None:
-    """Write the run's run.json as it was in schema 2: the axes of a cell were fields, and those that varied a map."""
-    record = json.loads((run / "run.json").read_text())
-    record["schema"] = 2
-    for one in record["plan"]["cells"]:
-        values, varied = one.pop("values"), one.pop("varied")
-        one["axes"] = {name: values[name] for name in varied}
-        others = ("site", "task", "data_source", "workers", "scaling")  # as are those of later versions
-        one |= {name: value for name, value in values.items() if name not in others}
-    asked = record["request"]
-    given = asked.pop("values", {})
-    there = [axis.name for axis in axes.of_cells() if axis.asked and axis.name not in ("workers", "scaling")]
-    asked |= {name: given.get(name, []) for name in there} if asked else {}
-    (run / "run.json").write_text(json.dumps(record))
-
-
-def as_schema_1(run: Path) -> None:
-    """Write the run's run.json as it was in schema 1: the request in the plan, and most of its fields beside it."""
-    as_schema_2(run)
-    record = json.loads((run / "run.json").read_text())
-    request = record.pop("request")
-    for name in ("batch_size", "samples", "threads", "image_data_format", "device"):
-        (request[name],) = request[name] or [None]
-    assert request.pop("extra_repeats") == {}
-    request["further"] = {}
-    for one in record["plan"]["cells"]:
-        assert one.pop("threads") in (0, request["threads"])
-    by_name = ("backends", "named_backends", "examples", "named_examples", "pythons")
-    copies = {name: value for name, value in request.items() if name not in by_name}
-    record |= {"schema": 1, "plan": {**copies, "request": request, **record["plan"]}}
-    (run / "run.json").write_text(json.dumps(record))

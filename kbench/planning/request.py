@@ -105,7 +105,7 @@ class Request:
     # A row is repeated until it differs from the fastest or its ratio is known to within this; None: never.
     precision: Positive | None = None
     budget: Positive | None = None  # seconds of all cells together, after which nothing is repeated
-    # Row (its id) -> repeats added so far; in runs of schema 1 "EXAMPLE BACKEND"
+    # Row (its id) -> repeats added so far
     extra_repeats: Mapping[str, tuple[Count, ...]] = field(default_factory=dict)
     # Row (its id) -> (repeat, number) of the processes that only time some steps, added so far
     short: Mapping[str, tuple[tuple[Count, Count], ...]] = field(default_factory=dict)

@@ -178,10 +178,8 @@ def _parts(request: Request) -> tuple[str, ...]:
 
 
 def repeats(task: CellTask, request: Request) -> set[int]:
-    """The repeats of a row; in a run of an earlier version the extra ones are by example and backend."""
-    names = (task.row_id, f"{task.example} {task.backend}")
-    extra = [one for name in names for one in request.extra_repeats.get(name, ())]
-    return {*range(1, request.repeats + 1), *extra}
+    """The repeats of a row."""
+    return {*range(1, request.repeats + 1), *request.extra_repeats.get(task.row_id, ())}
 
 
 def _values(example: Example, request: Request) -> dict[str, Sequence[Value]]:

@@ -17,8 +17,7 @@ from kbench.records.values import INTERRUPTED, OK, STATUSES, Cell, Measured, Out
 from kbench.store.events import AGAIN, parse_events, read_events
 from kbench.store.files import read_json
 from kbench.store.packed import raw_folder
-from kbench.store.runs import CellFolder, cell_folder, is_cluster, machines
-from kbench.store.schemas import OLDEST, SCHEMA, upgraded
+from kbench.store.runs import SCHEMA, CellFolder, cell_folder, is_cluster, machines
 
 # Facts of an example in run.json that each of its cells needs.
 _EXAMPLE_FACTS = ("task", "input", "available_samples", "data", "data_source", "data_sha256", "target")
@@ -96,10 +95,9 @@ def read_record(run: Path) -> RunRecord:
         raise UserError(f"{run} is not a run's folder: it has no run.json.")
     record = read_json(raw / "run.json")
     schema = record.get("schema")
-    if isinstance(schema, int) and not OLDEST <= schema <= SCHEMA:
+    if isinstance(schema, int) and schema != SCHEMA:
         age, advice = ("a newer", "update kbench") if schema > SCHEMA else ("an older", "read it with that one")
         raise UserError(f"{run} was written by {age} kbench (schema {schema}; this one reads {SCHEMA}): {advice}.")
-    record = upgraded(record)
     request, plan, provenance = record.get("request"), record.get("plan"), record.get("provenance")
     if record.get("schema") != SCHEMA or not (
         isinstance(request, dict) and isinstance(plan, dict) and isinstance(provenance, dict)
@@ -206,8 +204,6 @@ def _measured(run: Path, cell: Cell, example: Mapping[str, Any], backend: Mappin
             INTERRUPTED, f"its events.jsonl is damaged: {len(report.epochs)} of {cell.epochs} epochs are left"
         )
     planned = {key: example[key] for key in _EXAMPLE_FACTS if example.get(key) is not None}
-    if isinstance(accuracy := example.get("target_accuracy"), float):  # of an earlier version
-        planned["target"] = f"val_accuracy >= {accuracy:g}"
     if (task := cell.task) != planned.get("task", task):  # inference of what the example trains
         planned = {**planned, "task": task, "target": ""}
     asked = spec(run, cell)

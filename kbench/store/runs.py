@@ -1,6 +1,6 @@
 """Creates and fills the folders of runs.
 
-results/<run>/run.json           schema, request, plan, provenance; see kbench.store.schemas for older ones
+results/<run>/run.json           schema, request, plan, provenance
 results/<run>/cells/<cell>/      spec.json, events.jsonl (by the guest), log.txt, outcome.json; of further workers
                                  spec.worker1.json, events.worker1.jsonl, log.worker1.txt and so on
 results/<run>/earlier/<cell>.<n>/  the earlier files of a cell that was measured again
@@ -30,10 +30,10 @@ from kbench.base.arrays import Data
 from kbench.base.whole_folders import scratch
 from kbench.errors import UserError
 from kbench.records.values import Backend, Cell, Example, Outcome
-from kbench.store import schemas
 from kbench.store.files import cannot, os_errors_as_user_errors, read_bytes, read_json, replace_json
 from kbench.store.packed import SUFFIX, packed_file
 
+SCHEMA = 3  # of run.json
 EXPLAIN = "explain"  # the folder of a run with those that explain it
 CLUSTER = "cluster.json"  # in place of run.json, in the folder of a run on a cluster
 MACHINES = "machines"  # the folder of such a run with one run for each kind of machine
@@ -108,7 +108,7 @@ def create_with(file: str, record: Mapping[str, Any], parent: Path, name: str | 
             _remove_abandoned(parent, making.stat().st_mtime)
             for run in map(parent.joinpath, possible):
                 created = started.isoformat(timespec="microseconds")
-                first = {"schema": schemas.SCHEMA, "name": run.name, "created": created}
+                first = {"schema": SCHEMA, "name": run.name, "created": created}
                 replace_json(making / file, {**first, **record})
                 # A run has its run.json or does not exist, so a host that is killed here does not take up a name.
                 if _renamed(making, run):
@@ -195,7 +195,7 @@ def update(run: Path, **changes: object) -> None:
 
     One of an earlier schema is in the current one afterwards.
     """
-    replace_json(run / "run.json", {**schemas.upgraded(read_json(run / "run.json")), **changes})
+    replace_json(run / "run.json", {**read_json(run / "run.json"), **changes})
 
 
 def record_end(run: Path, ended: Mapping[str, Any]) -> None:

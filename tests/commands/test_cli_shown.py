@@ -88,7 +88,7 @@ def test_the_runs_are_listed_with_what_they_are_and_what_came_out(
 ) -> None:
     fake_run(run.parent, [(cell("imdb_gru"), 1.0, Outcome(INTERRUPTED, "interrupted by the user"))], "stopped")
     (run.parent / "broken").mkdir()
-    (run.parent / "broken" / "run.json").write_text('{"created": "2020-01-01T00:00", "schema": 1}')
+    (run.parent / "broken" / "run.json").write_text('{"created": "2020-01-01T00:00", "schema": 3}')
     found = json.loads(call(capsys, "list", "runs", "--format", "json").out)["runs"]
     rows = {row["name"]: row for row in found}
     assert list(rows)[-1] == "broken" and "is damaged" in rows["broken"]["verdicts"]

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from fake_bench import EXAMPLE, Bench, dying
-from fake_runs import as_schema_1
 
 from kbench import store
 from kbench.cells import launcher, orphans
@@ -212,26 +211,6 @@ def test_a_variable_that_its_cells_were_given_has_to_be_there_again(bench: Bench
     assert "The run's cells need the variable MY_LICENCE (--pass-env), which is not set: set it." in said.err
     bench.patch.setenv("MY_LICENCE", "hunter2")
     assert bench("resume", "mine").status == 0
-
-
-def test_a_run_of_schema_1_is_resumed_and_becomes_one_of_the_current_schema(bench: Bench) -> None:
-    run = interrupted(bench)
-    current = record(run)
-    as_schema_1(run)
-    assert bench("report", "mine").status == 0
-    whole = record(run)
-    whole["plan"]["request"]["further"] = {"b keras9/fake": [2]}
-    (run / "run.json").write_text(json.dumps(whole))
-    launched = interrupt_at(bench, 0)
-    said = bench("resume", "mine")
-    assert said.status == 0, said
-    assert launched == ["b", "b", "c"]
-    assert [(one.cell.id, one.outcome.status) for one in bench.last().measured] == [
-        (f"{name}__keras9-fake__channels_last__cpu__r{repeat}", "ok")
-        for name, repeat in (("a", 1), ("b", 1), ("b", 2), ("c", 1))
-    ]
-    now, asked = record(run), current["request"] | {"extra_repeats": {"b keras9/fake": [2]}}
-    assert (now["schema"], now["request"], set(now["plan"])) == (3, asked, set(current["plan"]))
 
 
 def test_another_value_of_a_passed_variable_is_measured_again_and_said_so(bench: Bench) -> None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from fake_runs import PROVENANCE, as_schema_1, as_schema_2, cell, fake_run, learning, plan, write_events
+from fake_runs import PROVENANCE, cell, fake_run, learning, plan, write_events
 
 from kbench import store
 from kbench.errors import UserError
@@ -55,7 +55,7 @@ def test_a_folder_that_is_no_run_is_one_sentence(tmp_path: Path) -> None:
 
 
 def test_another_schema_is_refused_by_name(tmp_path: Path) -> None:
-    for schema, words in ((4, "newer kbench .*: update kbench"), (0, "older kbench .*: read it with that one")):
+    for schema, words in ((4, "newer kbench .*: update kbench"), (2, "older kbench .*: read it with that one")):
         (tmp_path / "run.json").write_text(json.dumps({"schema": schema}))
         with pytest.raises(UserError, match=rf"{words}\.$"):
             store.read(tmp_path)
@@ -66,18 +66,18 @@ def test_another_schema_is_refused_by_name(tmp_path: Path) -> None:
     [
         b"",
         b"\xff\x00",
-        b'{"schema": 1',
+        b'{"schema": 3',
         b"[]",
         b"{}",
         b'{"schema": "1"}',
-        b'{"schema": 1, "plan": [], "provenance": {}}',
-        b'{"schema": 1, "plan": {}, "provenance": {}}',
-        b'{"schema": 1, "plan": {"cells": {}}, "provenance": {}}',
-        b'{"schema": 1, "plan": {"cells": [7]}, "provenance": {}}',
-        b'{"schema": 1, "plan": {"cells": [{"example": "a"}]}, "provenance": {}}',
-        b'{"schema": 2, "plan": {"cells": []}, "provenance": {}}',
-        b'{"schema": 2, "request": [], "plan": {"cells": []}, "provenance": {}}',
-        b'{"schema": 2, "request": {}, "plan": {"cells": [{"axes": 7}]}, "provenance": {}}',
+        b'{"schema": 3, "plan": [], "provenance": {}}',
+        b'{"schema": 3, "plan": {}, "provenance": {}}',
+        b'{"schema": 3, "plan": {"cells": {}}, "provenance": {}}',
+        b'{"schema": 3, "plan": {"cells": [7]}, "provenance": {}}',
+        b'{"schema": 3, "plan": {"cells": [{"example": "a"}]}, "provenance": {}}',
+        b'{"schema": 3, "plan": {"cells": []}, "provenance": {}}',
+        b'{"schema": 3, "request": [], "plan": {"cells": []}, "provenance": {}}',
+        b'{"schema": 3, "request": {}, "plan": {"cells": [{"axes": 7}]}, "provenance": {}}',
         b'{"schema": 3, "request": {}, "plan": {"cells": [{"values": {"example": "a"}}]}, "provenance": {}}',
         b"[" * 100_000,
     ],
@@ -86,37 +86,6 @@ def test_a_damaged_run_json_is_one_sentence(tmp_path: Path, content: bytes) -> N
     (tmp_path / "run.json").write_bytes(content)
     with pytest.raises(UserError, match=r"run\.json is damaged: [^\n]*\.$"):
         store.read(tmp_path)
-
-
-def test_a_run_of_schema_1_is_read_as_one_of_the_current_schema(tmp_path: Path) -> None:
-    asked = {
-        "backends": ["keras2/cntk"], "examples": ["a.py"], "baseline": "keras2/cntk", "precision": 0.1,
-        "values": {"batch_size": [64], "threads": [2], "device": ["cpu"], "image_data_format": ["native"]},
-        "extra_repeats": {},
-    }  # fmt: skip
-    made = {"kind": "parity", **plan([cell(threads=2)])}
-    run = store.create(tmp_path, made, PROVENANCE, request=asked)
-    current = store.read(run)
-    as_schema_1(run)
-    assert store.read(run) == current
-    assert (current.baseline, current.adds_processes, current.request) == ("keras2/cntk", True, asked)
-    record = json.loads((run / "run.json").read_text())
-    del record["plan"]["request"]  # as the first versions did
-    (run / "run.json").write_text(json.dumps(record))
-    assert store.read(run).baseline == "keras2/cntk"
-    assert set(asked) - set(store.read(run).request) == {"backends", "examples"}
-
-
-def test_a_run_of_schema_2_is_read_as_one_of_the_current_schema(tmp_path: Path) -> None:
-    told = [cell(axes={"task": task, "batch_size": size}) for task in ("train", "infer") for size in (1, 64)]
-    run = store.create(
-        tmp_path, plan([cell(threads=2), *told, cell("other", repeat=2)]), PROVENANCE, request={"values": {}}
-    )
-    current = store.read(run)
-    as_schema_2(run)
-    assert "values" not in (run / "run.json").read_text()
-    assert store.read(run) == current
-    assert [one.cell.key for one in store.read(run).measured] == [one.cell.key for one in current.measured]
 
 
 def test_a_cell_has_a_value_on_each_axis_and_is_the_same_point_whatever_varies_in_its_run() -> None:

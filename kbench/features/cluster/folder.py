@@ -29,7 +29,6 @@ from kbench.features.coverage import results
 from kbench.planning import request
 from kbench.planning.request import Request
 from kbench.records.values import Cell
-from kbench.store import schemas
 from kbench.store.files import os_errors_as_user_errors, read_json, replace, replace_json
 from kbench.store.runs import CLUSTER, LONGEST_NAME, MACHINES, create_with
 
@@ -73,10 +72,7 @@ def create(parent: Path, record: ClusterRun, name: str | None) -> Path:
 def read(run: Path) -> ClusterRun:
     """The contents of cluster.json. Raises UserError."""
     try:
-        found = dict(read_json(run / CLUSTER))
-        if isinstance(found.get("request"), dict):
-            found["request"] = schemas.request_upgraded(found["request"], found.get("schema"))
-        return msgspec.convert(found, ClusterRun)
+        return msgspec.convert(read_json(run / CLUSTER), ClusterRun)
     except msgspec.ValidationError as error:
         raise UserError(f"{run / CLUSTER} is damaged: {error}.") from None
 
@@ -163,7 +159,7 @@ def _check(sent: Path, block: Block, record: ClusterRun, planned: Planned) -> No
 
 def _parts(path: Path) -> Mapping[str, Any]:
     """A block's run.json, with all that `join` needs. Raises UserError."""
-    whole = schemas.upgraded(read_json(path))
+    whole = read_json(path)
     plan, asked, provenance = whole.get("plan"), whole.get("request"), whole.get(PROVENANCE)
     if not (
         isinstance(plan, dict)

@@ -28,15 +28,21 @@ ROW = "one__keras9-fake__channels_last__cpu"
 ID = f"{ROW}__r1"
 REQUEST = {"examples": ["one.py"], "backends": ["keras9/fake"], "profile": "smoke", "values": {}}
 USUAL = {**REQUEST, "precision": 0.1, "budget": 600.0}  # as without --repeats
-CHOSEN = {"device": ["cpu"], "threads": [3]}  # by the machine, in schema 2
+CHOSEN = {"device": ["cpu"], "threads": [3]}  # by the machine
+AXES = ("example", "backend", "image_data_format", "device", "batch_size", "samples", "threads")
 
 
 def run_json(*more: Mapping[str, Any], request: Mapping[str, Any] = REQUEST, **cell: Any) -> bytes:
-    cells = [{**CELL, **cell}, *({**CELL, **one} for one in more)]
+    cells = [_cell({**CELL, **cell}), *(_cell({**CELL, **one}) for one in more)]
     plan = {"cells": cells, "backends": {}, "examples": {}}
-    asked = {**CHOSEN, **{name: of for name, of in request.items() if name != "values"}}
-    whole = {"schema": 2, "name": "x", "created": "2026", "request": asked, "plan": plan, "provenance": {}}
+    asked = {**request, "values": {**CHOSEN, **request["values"]}}
+    whole = {"schema": 3, "name": "x", "created": "2026", "request": asked, "plan": plan, "provenance": {}}
     return json.dumps(whole).encode()
+
+
+def _cell(told: Mapping[str, Any]) -> dict[str, Any]:
+    values = {name: told[name] for name in AXES if name in told} | {"task": "train"}
+    return {**{name: of for name, of in told.items() if name not in AXES}, "values": values, "varied": []}
 
 
 def sent(**files: bytes) -> Result:
@@ -136,7 +142,7 @@ def test_a_block_that_was_half_kept_by_a_client_that_was_killed_is_kept_whole(ru
 def test_a_machine_chooses_its_devices_as_far_as_it_was_asked_to(bench: Bench) -> None:
     chosen = {"device": ["cpu", "gpu:1"]}
     on_gpu = {"device": "gpu:1", "image_data_format": "channels_first"}
-    result = sent(**{"run.json": run_json(on_gpu, request={**REQUEST, **chosen})})
+    result = sent(**{"run.json": run_json(on_gpu, request={**REQUEST, "values": chosen})})
     accept(cluster_run(bench, device="cpu,gpu", name="any"), "fast", BLOCK, result)
     with pytest.raises(ValueError, match="there is no such GPU; this machine has gpu:1"):
         accept(cluster_run(bench, device="cpu,gpu:0"), "fast", BLOCK, result)
@@ -233,12 +239,3 @@ def test_two_machines_that_tell_the_same_name_have_a_table_each(run: Path) -> No
     header, *lines = machines_csv(rows).splitlines()
     assert header.endswith(",machine") and [line.rpartition(",")[2] for line in lines] == list(rows)
     assert table(rows).columns == ("example", "backend", *rows) and len(table(rows).rows) == 1
-
-
-def test_a_run_of_schema_1_is_gone_on_with(run: Path) -> None:
-    whole = json.loads((run / "cluster.json").read_text())
-    whole["request"] |= {"batch_size": 32, "samples": None, "image_data_format": "native", "further": {}}
-    (run / "cluster.json").write_text(json.dumps({**whole, "schema": 1}))
-    asked = folder.read(run).request
-    assert asked["values"] == {"batch_size": [32], "image_data_format": ["native"]}
-    assert asked["extra_repeats"] == {} and "further" not in asked
