@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from fake_bench import Bench
 
+from kbench.bootstrap import entry
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 NAMES = sorted(path.parent.name for path in (CHECKOUT / "kbench" / "features").glob("*/feature.py"))
 # What each adds to the command line.
@@ -118,6 +120,28 @@ def test_the_core_alone_measures_and_says_what_it_cannot_read(bench: Bench, copi
     refused = said(place, "report", "reference-coverage-keras3", status=2, cwd=bench.folder)
     assert "is a coverage run, and this kbench does not have that feature." in refused
     assert "mnist_mlp" in said(place, "report", "reference", "--no-plots", cwd=bench.folder)
+
+
+def linted(place: Path) -> subprocess.CompletedProcess[str]:
+    command = entry.checks(Path(sys.executable), ["--lint"])["import-linter"]
+    return subprocess.run(command, cwd=place, capture_output=True, text=True)
+
+
+def test_the_linter_knows_who_may_stand_on_whom(copied: Path, tmp_path: Path) -> None:
+    """It passes without a feature, and names a core that imports one, and a feature that imports another."""
+    place = without(["bisect"], copied, tmp_path)
+    kept = linted(place)
+    assert kept.returncode == 0, kept.stdout
+    for importer, line in {
+        "session/racing": "def late(): from kbench.features.coverage import values",
+        "features/compare/values": "from kbench.features.coverage import values",
+    }.items():
+        file = place / "kbench" / f"{importer}.py"
+        file.write_text(f"{file.read_text()}\n{line}\n")
+    broken = linted(place)
+    assert broken.returncode == 1
+    assert "kbench.session.racing -> kbench.features.coverage.values" in broken.stdout
+    assert "kbench.features.compare.values -> kbench.features.coverage.values" in broken.stdout
 
 
 FOREIGN = '''"""Counts the letters of a word."""
