@@ -18,9 +18,8 @@ from kbench.analysis.sameness.declared import WordsOfLayers, can_show, concerns,
 from kbench.features.parity import faults
 from kbench.features.parity.deviations import Scale, form, loss_deviation, output_deviation, scale_of, step_deviation
 from kbench.features.parity.of_others import by_others, of_both, of_others
-from kbench.features.parity.values import Agreement, Computed, Deviation, LayerOutput, ParityStep
+from kbench.features.parity.values import Agreement, Computed, Deviation, LayerOutput, ParityStep, Subject
 from kbench.records.backend_keys import QUANTITIES, Explanation
-from kbench.records.values import Measured
 
 if TYPE_CHECKING:
     from kbench.features.parity.values import Array
@@ -43,15 +42,6 @@ ROUNDING = 4.0  # rounding explains a deviation of up to so many times a backend
 NUMPY = "numpy"
 ONLY = "one without a known fault"
 OTHER_MODEL = "model"  # an error's kind: a script's model has other weights than on the first backend
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A cell with what it computed; None where it did not end ok, or its arrays cannot be read."""
-
-    measured: Measured
-    computed: Computed | None
-    explained: tuple[Explanation, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from kbench.records.backend_keys import Explanation
 from kbench.records.values import base, is_among
 
 if TYPE_CHECKING:
-    from kbench.features.parity.agreement import Subject
+    from kbench.features.parity.values import Subject
 
 
 def by_others(subjects: Sequence[Subject], subject: Subject, notes: Sequence[str]) -> frozenset[str]:

@@ -13,7 +13,7 @@ import numpy as np
 from kbench.analysis.lines import call_sites
 from kbench.errors import UserError
 from kbench.features.parity import KIND, agreement
-from kbench.features.parity.values import Agreement, Computed, LayerOutput, LayerWeights, ParityStep
+from kbench.features.parity.values import Agreement, Computed, LayerOutput, LayerWeights, ParityStep, Subject
 from kbench.records.reported import Parity, ParityLayer, parse_facts
 from kbench.records.values import FAILED, OK, Measured, Outcome
 from kbench.store.reading import RunRecord, RunResults
@@ -36,17 +36,17 @@ def rows(run: RunResults) -> list[Agreement]:
     return agreement.compare([_subject(raw, one) for one in by_line(run.measured)])
 
 
-def _subject(folder: Path, measured: Measured) -> agreement.Subject:
+def _subject(folder: Path, measured: Measured) -> Subject:
     explained = measured.facts.explained
     if measured.outcome.status != OK:
-        return agreement.Subject(measured, None, explained)
+        return Subject(measured, None, explained)
     try:
         place = folder_of(folder, measured)
-        return agreement.Subject(measured, _computed(place, measured), explained)
+        return Subject(measured, _computed(place, measured), explained)
     except (UserError, OSError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
         reason = f"its results cannot be read: {error}"
         failed = Outcome(FAILED, reason, measured.outcome.seconds, measured.outcome.exit_code)
-        return agreement.Subject(Measured(measured.cell, failed, facts=measured.facts), None, explained)
+        return Subject(Measured(measured.cell, failed, facts=measured.facts), None, explained)
 
 
 def folder_of(run: Path, measured: Measured) -> Path:

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kbench.records.backend_keys import Explanation
+from kbench.records.values import Measured
+
 if TYPE_CHECKING:  # most commands do without numpy
     import numpy.typing as npt
 
@@ -87,3 +90,12 @@ class Agreement:
     first: Deviation | None = None  # the first layer that differs by more than the tolerance
     notes: tuple[str, ...] = ()
     by_others: frozenset[str] = frozenset()  # backends whose declared differences are all that explains it
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A cell with what it computed; None where it did not end ok, or its arrays cannot be read."""
+
+    measured: Measured
+    computed: Computed | None
+    explained: tuple[Explanation, ...] = ()

@@ -10,10 +10,18 @@ import pytest
 from fake_runs import cell, measured
 
 from kbench.features.parity import agreement
-from kbench.features.parity.agreement import Subject, compare, verdict_on
+from kbench.features.parity.agreement import compare, verdict_on
 from kbench.features.parity.deviations import output_deviation, scale_of, step_deviation
 from kbench.features.parity.tables import tables
-from kbench.features.parity.values import Agreement, Computed, Deviation, LayerOutput, LayerWeights, ParityStep
+from kbench.features.parity.values import (
+    Agreement,
+    Computed,
+    Deviation,
+    LayerOutput,
+    LayerWeights,
+    ParityStep,
+    Subject,
+)
 from kbench.records.backend_keys import Explanation
 from kbench.records.values import FAILED
 

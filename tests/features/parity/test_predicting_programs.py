@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 from fake_runs import cell, measured
 
-from kbench.features.parity.agreement import Subject, compare
+from kbench.features.parity.agreement import compare
 from kbench.features.parity.reading import by_line
 from kbench.features.parity.tables import tables
-from kbench.features.parity.values import Computed, LayerOutput
+from kbench.features.parity.values import Computed, LayerOutput, Subject
 from kbench.records.backend_keys import Explanation
 from kbench.records.values import FAILED, Measured
 
