@@ -162,6 +162,7 @@ def plugins() -> pluggy.PluginManager:
         manager.register(importlib.import_module(f"kbench.features.{one.name}.feature"), one.name)
     try:
         manager.load_setuptools_entrypoints(GROUP)
+        manager.check_pending()  # that all functions so marked are hooks
     except Exception as error:  # whatever the code of others raises
         raise UserError(f"A feature that is installed beside kbench cannot be loaded: {error!r}.") from error
     return manager

@@ -202,5 +202,6 @@ def test_a_feature_from_outside_is_an_entry_point(copied: Path, tmp_path: Path) 
     assert said(copied, "letters", "four", "--twice", path=path) == "8\n"
     assert "Counts the letters of a word." in said(copied, "list", "features", path=path)
     assert said(copied, "list", "--letters", path=path) == "abc\n"
-    (tmp_path / "letters.py").write_text("import no_such_package\n")
-    assert "cannot be loaded" in said(copied, "--help", path=path, status=2)
+    for wrong in ("import no_such_package\n", FOREIGN.replace("def run_kinds", "def run_knds")):
+        (tmp_path / "letters.py").write_text(wrong)
+        assert "cannot be loaded" in said(copied, "--help", path=path, status=2)
