@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from kbench.records.values import INTERRUPTED, OK, STATUSES, Cell, Measured, Out
 from kbench.store.events import AGAIN, parse_events, read_events
 from kbench.store.files import read_json
 from kbench.store.packed import raw_folder
-from kbench.store.runs import SCHEMA, CellFolder, cell_folder, is_cluster, machines
+from kbench.store.runs import MOST_BYTES_OF_A_NAME, SCHEMA, CellFolder, cell_folder, is_cluster, machines
 
 # Facts of an example in run.json that each of its cells needs.
 _EXAMPLE_FACTS = ("task", "input", "available_samples", "data", "data_source", "data_sha256", "target")
@@ -182,7 +183,8 @@ def _cell(run: Path, value: object) -> Cell:
     try:
         cell = msgspec.convert(value, Cell)
         cell = replace(cell, values=axes.complete(cell.values))
-        if cell.task not in workloads.TASKS or "\0" in cell.id:  # which no file's name may have
+        is_name = "\0" not in cell.id and len(os.fsencode(cell.id)) <= MOST_BYTES_OF_A_NAME
+        if cell.task not in workloads.TASKS or not is_name:
             raise ValueError(cell.id)
         return cell
     except ValueError:  # ValidationError is one, too

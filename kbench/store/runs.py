@@ -38,7 +38,8 @@ EXPLAIN = "explain"  # the folder of a run with those that explain it
 CLUSTER = "cluster.json"  # in place of run.json, in the folder of a run on a cluster
 MACHINES = "machines"  # the folder of such a run with one run for each kind of machine
 LATEST, PUBLISHED = "latest", "published"  # mean something else than a run of that name
-LONGEST_NAME = 200  # file systems take 255 bytes
+LONGEST_NAME = 200  # of a run: its folder is made beside it under a longer one
+MOST_BYTES_OF_A_NAME = 255  # in file systems
 MAKING = ".new-"  # prefix of a run's folder until it has its run.json, for milliseconds
 # What tables and plots need of a backend.
 _OF_BACKEND = ("title", "color", "generation", "framework", "cannot", "notes", "explained", "tuned", "beside_newer")

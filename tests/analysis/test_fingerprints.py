@@ -381,3 +381,8 @@ def test_usual_settings_leave_the_fingerprint_as_it_was_before_guests_reported_t
         for facts in ({}, usual, {**usual, "order_of_updates": "in no fixed order"})
     ]
     assert hashes[0] == hashes[1] != hashes[2]
+
+
+def test_weights_of_losses_that_a_damaged_file_has_are_compared_as_they_are() -> None:
+    found = said(one("a", loss_weights="[1.0]"), one("b", loss_weights="[1]"), one("c", loss_weights="2026-13-45"))
+    assert [words for words in found if "weights of losses" in words and "2026-13-45" in words]

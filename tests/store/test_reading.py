@@ -88,6 +88,16 @@ def test_a_damaged_run_json_is_one_sentence(tmp_path: Path, content: bytes) -> N
         store.read(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["a\0b", "a" * 5000])
+def test_a_name_that_no_file_can_have_is_one_sentence(tmp_path: Path, name: str) -> None:
+    run = store.create(tmp_path, plan([cell()]), PROVENANCE)
+    record = json.loads((run / "run.json").read_text())
+    record["plan"]["cells"][0]["values"]["image_data_format"] = name
+    (run / "run.json").write_text(json.dumps(record))
+    with pytest.raises(UserError, match=r"run\.json is damaged: one of its cells [^\n]*\.$"):
+        store.read_record(run)
+
+
 def test_a_cell_has_a_value_on_each_axis_and_is_the_same_point_whatever_varies_in_its_run() -> None:
     alone, swept = cell(batch_size=32), cell(axes={"batch_size": 32})
     assert {*alone.values} == {axis.name for axis in axes.of_cells()}

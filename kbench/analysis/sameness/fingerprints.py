@@ -29,7 +29,10 @@ from kbench.records.values import Measured
 
 
 def _as_json(text: str | None) -> object:
-    return None if text is None else msgspec.json.decode(text)
+    try:
+        return None if text is None else msgspec.json.decode(text)
+    except msgspec.DecodeError:  # of a damaged file: then it is compared as it is
+        return text
 
 
 def _weights(facts: Facts) -> object:
