@@ -118,6 +118,8 @@ def columns() -> str:
 def events() -> str:
     """What a backend's process writes, from its own description."""
     protocol = runpy.run_path(str(paths.GUEST / "kbench_guest" / "protocol.py"))
+    for package in sorted((paths.PACKAGE / "features").glob("*/guest/*/__init__.py")):
+        protocol["EVENTS"] |= runpy.run_path(str(package)).get("EVENTS", {})
     rows = [
         (f"`{event}`", f"`{name}`", kind.rstrip("?"), "may be missing" if kind.endswith("?") else "")
         for event, fields in protocol["EVENTS"].items()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -72,6 +72,15 @@ class FurtherOptions:
 
 
 @dataclass(frozen=True)
+class EventKind:
+    """A kind of event that a feature's part of the guest writes."""
+
+    struct: Any  # a FeatureEvent (kbench/records/reported.py), tagged with the event's name
+    key: Callable[[Any], Hashable] = lambda event: ""  # what tells several of a cell apart; the last of each is kept
+    counts: bool = False  # whether they are the progress of a cell, in place of epochs
+
+
+@dataclass(frozen=True)
 class ProgramPart:
     """What a feature does in the process of a user's program, once the program has imported Keras."""
 
@@ -124,6 +133,10 @@ class Hooks:
     @_declares(firstresult=True)
     def instead(self, options: argparse.Namespace) -> int | None:
         """Run a command otherwise than its own module does, and return the exit status; None to leave it to that."""
+
+    @_declares
+    def events(self) -> Sequence[EventKind]:  # type: ignore[empty-body]
+        """Events of its part of the guest. They are kept in `Facts.of`, by the event's name and their key."""
 
     @_declares
     def program_part(self, asked: Mapping[str, Any]) -> ProgramPart:  # type: ignore[empty-body]
@@ -197,6 +210,19 @@ def instead(options: argparse.Namespace) -> int | None:
     """The exit status of the feature that ran this command; None if none did."""
     status: int | None = plugins().hook.instead(options=options)
     return status
+
+
+@cache
+def event_kinds() -> dict[str, EventKind]:
+    """The events of features, by name."""
+    found = (one for several in plugins().hook.events() for one in several)
+    return {str(one.struct.__struct_config__.tag): one for one in found}
+
+
+@cache
+def counted_events() -> tuple[bytes, ...]:
+    """How a line with an event begins that is the progress of a cell."""
+    return tuple(f'"event": "{name}"'.encode() for name, one in event_kinds().items() if one.counts)
 
 
 def program_parts(asked: Mapping[str, Any]) -> Sequence[ProgramPart]:

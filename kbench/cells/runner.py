@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kbench import store
+from kbench import hooks, store
 from kbench.cells import advice, workdir, workers
 from kbench.cells import launcher as launchers
 from kbench.cells import spec as specs
@@ -36,7 +36,7 @@ from kbench.words.text import plain
 class EpochProgress:
     """The progress of a running cell: its finished epochs, and the values of the last one.
 
-    site: the line of a program; then its epochs or calls are counted. Of a coverage run its cases are.
+    site: the line of a program; then its epochs or calls are counted. Features count events of their own.
     """
 
     epochs: int = 0
@@ -395,8 +395,8 @@ class EpochReader:
         whole = added[: added.rfind(b"\n") + 1] if len(added) < LONGEST_LINE or b"\n" in added else added
         self._position += len(whole)
         self.ended = self.ended or b'"event": "end"' in whole
-        if cases := whole.count(b'"event": "case"'):  # of a coverage run
-            self.done = EpochProgress(self.done.epochs + cases)
+        if counted := sum(map(whole.count, hooks.counted_events())):  # in place of epochs
+            self.done = EpochProgress(self.done.epochs + counted)
         lines = [line for line in whole.splitlines() if b'"event": "epoch"' in line]
         if lines:
             self.done = EpochProgress(self.done.epochs + len(lines))

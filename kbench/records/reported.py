@@ -11,8 +11,8 @@ import msgspec
 
 from kbench.records.backend_keys import Explanation, explanations
 from kbench.records.epochs import Count, Mib, Seconds
+from kbench.records.fallbacks import Fallback, fallbacks
 from kbench.records.layer_words import words
-from kbench.records.parts_of_steps import Busy, Fallback, PartOfStep, fallbacks
 
 Shape = tuple[int, ...]
 Numbers = tuple[float | None, ...]  # None is no number
@@ -20,6 +20,10 @@ Numbers = tuple[float | None, ...]  # None is no number
 
 class Event(msgspec.Struct, frozen=True, tag_field="event"):
     """An event of the guest, identified by its tag."""
+
+
+class FeatureEvent(msgspec.Struct, frozen=True, tag_field="event"):
+    """An event of a feature, which says by the hook `events` how it is kept."""
 
 
 class Described(msgspec.Struct, frozen=True, array_like=True):
@@ -115,55 +119,6 @@ class WorkerEpoch(Event, frozen=True, tag="worker"):
     loss: float | None = None  # of its own samples
     communication_seconds: Seconds | None = None
     peak_mib: Mib | None = None  # of its memory so far
-
-
-class Public(Event, frozen=True, tag="public"):
-    """A public name of the Keras that is installed."""
-
-    name: str  # "layers.Dense"
-    parameters: tuple[tuple[str, int, Any], ...]  # name, whether it has to be given, default
-    called: tuple[str, ...] | None = None  # of a layer: what its call has to be given
-
-
-class Begun(Event, frozen=True, tag="begun"):
-    """A case of a public name has begun."""
-
-    case: int
-    check: str | None = None  # of it; None: its outputs
-
-
-class Output(msgspec.Struct, frozen=True):
-    """An output of a case."""
-
-    shape: Shape
-    kind: str  # of its numbers, as numpy names it
-    numbers: str  # the first of them: float32, in base64
-
-
-class Check(msgspec.Struct, frozen=True):
-    """What came of a check of a case: one of the first three."""
-
-    off: float | None = None  # by how much
-    how: str | None = None  # it differs, in words
-    error: str | None = None
-    saved_on: str | None = None  # the backend that saved the file
-
-
-class Case(Event, frozen=True, tag="case"):
-    """What came of a case: see the guest of the feature."""
-
-    case: int
-    seconds: Seconds
-    refused: dict[str, str]  # the inputs that it did not take, and why
-    inputs: str | None = None  # those that it took
-    outputs: tuple[Output, ...] = ()
-    gradients: tuple[Output, ...] | None = None  # of inputs and weights, of a layer; empty if they are random
-    untrained: str | None = None  # why there are none
-    slopes: tuple[float | None, ...] | None = (
-        None  # of the loss along a direction of each; of the reference, by differences
-    )
-    checks: dict[str, Check] | None = None  # by their names: of public names, and of file formats
-    moved: float | None = None  # how far its outputs move with inputs moved by one unit in the last place
 
 
 class Library(msgspec.Struct, frozen=True):
@@ -264,65 +219,6 @@ class Program(Event, frozen=True, tag="program"):
     broken: str = ""  # the line whose call raised last
 
 
-# Of a parity run.
-
-
-class ParityWeight(msgspec.Struct, frozen=True):
-    """A weight after a step; `values` names its array."""
-
-    values: str
-    size: int
-    name: str = ""
-    trained: bool = True
-
-
-class ParityLayer(msgspec.Struct, frozen=True):
-    """A layer with its output, or with its weights after a step; all arrays by their names."""
-
-    name: str
-    class_name: str = msgspec.field(name="class")
-    output: str | None = None
-    unread: str = ""  # why it has none
-    reference: str | None = None
-    weights: tuple[ParityWeight, ...] = ()
-
-
-class Parity(Event, frozen=True, tag="parity"):
-    """A stage of a comparison of what backends compute."""
-
-    stage: str = ""
-    file: str | None = None
-    loss: float | None = None
-    layers: tuple[ParityLayer, ...] | None = None
-    unknown: str | None = None  # why the numpy reference cannot compute the model; for who reads the events
-    reference_loss: float | None = None
-    optimizer: str | None = None
-    site: str | None = None  # a line of a program that trains nothing, as for all below
-    carried: int | None = None  # whether the program carried its weights over by itself
-    notes: tuple[str, ...] | None = None
-    described: dict[str, Any] | None = None  # see `told`
-    refused: str | None = None
-
-
-class Inside(Event, frozen=True, tag="inside"):
-    """What the parts of a training step take, each timed alone."""
-
-    site: str = ""  # the line of a program that trains
-    parts: tuple[PartOfStep, ...] = ()
-    missing: tuple[str, ...] = ()  # sentences without a full stop
-    turns: tuple[tuple[int, int], ...] = ()  # (round, again) of the turn in which each round of parts was timed
-
-
-class Traced(Event, frozen=True, tag="traced"):
-    """What some steps spent their time on, by the framework's own profiler and Python's."""
-
-    steps: Count
-    file: str = ""  # in the cell's folder
-    operations: tuple[Busy, ...] = ()
-    functions: tuple[Busy, ...] = ()
-    missing: tuple[str, ...] = ()
-
-
 class Facts(msgspec.Struct, frozen=True, dict=True):  # which keeps what is asked of it often
     """What is known of a cell beside its epochs and phases. What was not reported has its default."""
 
@@ -412,14 +308,8 @@ class Facts(msgspec.Struct, frozen=True, dict=True):  # which keeps what is aske
     error: str = ""
     error_kind: str = ""
     error_in_keras: bool = False
-    parity: dict[str, Parity] = {}  # by the name of the stage
-    inside: Inside | None = None
-    traced: Traced | None = None
-    # Of Keras's public names.
-    public: dict[str, Public] = {}
-    cases: dict[int, Case] = {}
-    begun: int | None = None  # the last case that was
-    begun_check: str = ""  # and its check
+    # Of features: the name of an event -> its events, by what tells several apart.
+    of: dict[str, dict[Any, Any]] = {}
     # A program: by its lines.
     program: Program | None = None
     sites: dict[str, Site] = {}
@@ -436,7 +326,6 @@ class Facts(msgspec.Struct, frozen=True, dict=True):  # which keeps what is aske
     around_seconds: float | None = None
     steady_epoch_seconds: float | None = None
     losses: tuple[tuple[float | None, float | None], ...] = ()  # in training and validation, of all its epochs
-    stage: str = ""
     carried: bool = False
 
     @property

@@ -14,23 +14,19 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from kbench import hooks
 from kbench.records.epochs import Count, Epoch, Seconds, Turn
 from kbench.records.reported import (
-    Begun,
-    Case,
     Event,
     Facts,
+    FeatureEvent,
     Fit,
-    Inside,
-    Parity,
     Program,
-    Public,
     Received,
     Returned,
     Site,
     Step,
     StepAgain,
-    Traced,
     WorkerEpoch,
     parse_facts,
 )
@@ -97,6 +93,12 @@ KINDS: dict[object, type[msgspec.Struct]] = {kind.__struct_config__.tag: kind fo
 OPEN = ("start", "loaded", "model", "compiled", "settings", "threads", "recurrent", "training", "device", "libraries")
 
 
+def _of_feature(kind: object) -> type[msgspec.Struct] | None:
+    """The struct of an event that a feature declares; None of one that nobody knows, which is skipped."""
+    found = hooks.event_kinds().get(str(kind))
+    return found.struct if found else None
+
+
 @dataclass(frozen=True)
 class GuestReport:
     """What a guest reported; see `kbench.records.values.Measured`."""
@@ -133,7 +135,8 @@ def parse_events(events: bytes) -> GuestReport:
         try:
             value = _loaded(line)
             kind = value["event"]
-            event = msgspec.convert(value, KINDS[kind]) if kind in KINDS else None
+            struct = KINDS.get(kind) or _of_feature(kind)
+            event = msgspec.convert(value, struct) if struct else None
         except (ValueError, KeyError, TypeError, RecursionError):
             parts.damaged += 1
             continue
@@ -166,9 +169,6 @@ _FACTS: dict[type, Callable[[Any], dict[str, Any]]] = {
     StepAgain: lambda event: {"step_elsewhere_again" if event.point else "step_again": event},
     Step: lambda event: {"step_elsewhere" if event.point else "first_step": event},
     MemoryEvent: _memory,
-    Inside: lambda event: {"inside": event},
-    Traced: lambda event: {"traced": event},
-    Begun: lambda event: {"begun": event.case, "begun_check": event.check or ""},
     Program: lambda event: {"program": event},
     Error: lambda event: {
         "error": event.message,
@@ -190,9 +190,7 @@ class _Parts:
     sites: dict[str, Site] = field(default_factory=dict)
     fits: dict[str, list[Fit]] = field(default_factory=dict)
     returned: dict[str, Returned] = field(default_factory=dict)
-    parity: dict[str, Parity] = field(default_factory=dict)
-    public: dict[str, Public] = field(default_factory=dict)
-    cases: dict[int, Case] = field(default_factory=dict)
+    of: dict[str, dict[Any, Any]] = field(default_factory=dict)
     received: dict[int, Received] = field(default_factory=dict)
     workers: dict[tuple[int, int], WorkerEpoch] = field(default_factory=dict)
     damaged: int = 0  # lines
@@ -219,11 +217,11 @@ class _Parts:
                 self.notes.append(f"its callbacks ended training after epoch {event.epoch}")
             case Received() | WorkerEpoch():
                 return self._of_epoch(event)
-            case Parity():
-                self.parity[event.stage] = event
-                return event.stage
-            case Public() | Case():
-                self._probed(event)
+            case FeatureEvent():
+                kind = str(value["event"])
+                key = hooks.event_kinds()[kind].key(event)
+                self.of.setdefault(kind, {})[key] = event
+                return str(key)
             case Site():
                 self.sites[event.site] = event
             case Fit() if event.site in self.fits or len(self.fits) < MOST_NAMES:
@@ -243,20 +241,12 @@ class _Parts:
             self.workers[event.epoch, event.rank] = event
         return f"of epoch {event.epoch}"
 
-    def _probed(self, event: Public | Case) -> None:
-        if isinstance(event, Public):
-            self.public[event.name] = event
-        else:
-            self.cases[event.case] = event
-
     def report(self, last: str) -> GuestReport:
         """All of it; last: the last event."""
         found = self.facts | {
             "sites": self.sites,
             "returned": self.returned,
-            "parity": self.parity,
-            "public": self.public,
-            "cases": self.cases,
+            "of": self.of,
             "received": self.received,
             "workers": tuple(self.workers[place] for place in sorted(self.workers)),
             "fits": {site: tuple(calls) for site, calls in self.fits.items()},

@@ -11,14 +11,17 @@ from typing import Any
 import msgspec.inspect as type_info
 import numpy as np
 import pytest
-from guest_modules import alone
+from guest_modules import GUESTS_OF_FEATURES, alone
 
-from kbench import store
+from kbench import hooks, store
 from kbench.base import paths
 from kbench.records.reported import Facts
 from kbench.store.events import KINDS, OPEN
 
 protocol = alone("protocol")
+for feature in GUESTS_OF_FEATURES:
+    (package,) = (one.name for one in feature.iterdir() if one.name.startswith("kbench_"))
+    protocol.EVENTS.update(getattr(alone("__init__", feature / package), "EVENTS", {}))
 
 DIES = """
 import os, sys
@@ -134,14 +137,14 @@ SAMPLES: dict[str, Any] = {"integer": 1, "number": 0.5, "text": "import", "list"
 @pytest.mark.parametrize("unknown", [False, True])
 def test_the_host_understands_every_event_of_the_description(tmp_path: Path, unknown: bool) -> None:
     written = protocol.Events(str(tmp_path / "events"))
-    for event, fields in protocol.EVENTS.items():
+    for event, fields in sorted(protocol.EVENTS.items(), key=lambda one: one[0] == "end"):
         values = {name: SAMPLES[kind.rstrip("?")] for name, kind in fields.items() if not unknown or kind != "list?"}
         if unknown:
             values = {name: None if fields[name].endswith("?") else value for name, value in values.items()}
         written.write(event, **values)
     understood = store.read_events(tmp_path / "events")
     assert understood.facts.events_damaged == 0
-    assert understood.last == "end" and understood.phases and understood.epochs and understood.facts.parity
+    assert understood.last == "end" and understood.phases and understood.epochs and understood.facts.of["parity"]
 
 
 SAME = {
@@ -162,8 +165,9 @@ def agree(kind: str, read: type_info.Type) -> bool:
 
 
 def test_guest_and_host_declare_the_same_events_with_the_same_fields_of_the_same_types() -> None:
-    assert {*protocol.EVENTS} == {*KINDS, *OPEN}
-    for event, struct in KINDS.items():
+    structs: dict[object, Any] = {**KINDS, **{name: one.struct for name, one in hooks.event_kinds().items()}}
+    assert {*protocol.EVENTS} == {*structs, *OPEN}
+    for event, struct in structs.items():
         fields = {one.encode_name: one.type for one in type_info.type_info(struct).fields}  # type: ignore[attr-defined]
         assert {*fields} == {*protocol.EVENTS[str(event)]}, event
         for name, kind in protocol.EVENTS[str(event)].items():

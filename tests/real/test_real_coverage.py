@@ -19,10 +19,10 @@ import pytest
 from real_runs import KNOWN, Finished, Kbench
 
 from kbench.environments import ensure
-from kbench.features.coverage import results
+from kbench.features.coverage import events, results
+from kbench.features.coverage.events import Output
 from kbench.features.coverage.program import of_case
 from kbench.features.coverage.values import GOOD, GRADIENTS, OUTPUTS
-from kbench.records.reported import Output
 
 pytestmark = pytest.mark.slow("three backends start twice: to list their names, and to try them")
 # Ten mistakes: a name, its file below keras/src (PyTorch has its own optimizers), what stands there, what is planted.
@@ -175,7 +175,7 @@ def test_the_program_of_a_case_prints_what_the_case_gave(
         number: case
         for one in run.results().measured
         if one.cell.backend == backend
-        for number, case in one.facts.cases.items()
+        for number, case in events.cases(one.facts).items()
     }
     shown = [one for row in results.names(run.results()) for one in row.cases if one.state in GOOD]
     shown = [one for one in shown if not one.case.random and told[one.case.id].outputs]

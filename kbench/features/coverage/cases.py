@@ -12,8 +12,8 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from kbench.features.coverage import inputs
+from kbench.features.coverage.events import Public
 from kbench.features.coverage.values import ProbeCase
-from kbench.records.reported import Public
 
 
 def _python(code: str) -> dict[str, str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kbench.features.coverage.events import Case, Output
 from kbench.features.coverage.inputs import TIED
 from kbench.features.coverage.values import (
     CHECKS,
@@ -29,7 +30,6 @@ from kbench.features.coverage.values import (
     CaseResult,
     ProbeCase,
 )
-from kbench.records.reported import Case, Output
 from kbench.words.text import significant
 
 if TYPE_CHECKING:

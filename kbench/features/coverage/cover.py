@@ -22,6 +22,9 @@ from kbench.cells import orphans
 from kbench.cells.spec import SAVED, RunPaths
 from kbench.errors import Interrupted, Stopped, UserError
 from kbench.features.coverage import cases, inputs, results
+from kbench.features.coverage.events import Public
+from kbench.features.coverage.events import begun as begun_case
+from kbench.features.coverage.events import public as public_names
 from kbench.features.coverage.progress import CasesPlanned, OnCoverageEvent
 from kbench.features.coverage.values import KIND, ProbeCase
 from kbench.machine import devices, host, provenance
@@ -31,7 +34,6 @@ from kbench.planning.plan import Plan
 from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask, guest_sha256
 from kbench.records import axes
-from kbench.records.reported import Public
 from kbench.records.values import CHANNELS_LAST, INTERRUPTED, Backend, Device, Example, Measured, Profile, base
 from kbench.selection import variants
 from kbench.selection.known import known_backends
@@ -328,7 +330,7 @@ def _make_cases(run: _Run) -> None:
     measured = run.read().measured
     for one in measured:
         of = public.setdefault(results.generation(one.cell.backend), {})
-        of |= {name: about for name, about in one.facts.public.items() if name not in of}
+        of |= {name: about for name, about in public_names(one.facts).items() if name not in of}
     if not run.elsewhere:
         check_names(measured, run.only)
     made = {generation: [*of] for generation, of in run.cases.items()}
@@ -374,7 +376,7 @@ def _try(run: _Run, on_event: OnCoverageEvent) -> None:
 def _order(run: _Run, backend: str) -> tuple[Sequence[str], set[int]]:
     """All names of a generation in the order in which they are tried, and cases that a process ended in."""
     names = [*dict.fromkeys(one.name for one in run.cases[results.generation(backend)])]
-    begun = {one.facts.begun for one in run.read().measured if one.cell.backend == backend}
+    begun = {begun_case(one.facts)[0] for one in run.read().measured if one.cell.backend == backend}
     return [name for start in range(ROUNDS) for name in names[start::ROUNDS]], {
         one for one in begun if one is not None
     }
@@ -403,7 +405,7 @@ def _of_backends(
     plan: Plan, measured: Sequence[Measured], made: Mapping[str, Sequence[ProbeCase]]
 ) -> dict[str, list[ProbeCase]]:
     """The cases of each backend that has told its names: those of the names that it has."""
-    public = {one.cell.backend: one.facts.public for one in measured if one.facts.public}
+    public = {one.cell.backend: public_names(one.facts) for one in measured if public_names(one.facts)}
     return {
         task.backend: [one for one in made.get(results.generation(task.backend), ()) if one.name in of]
         for task in plan.to_measure()
@@ -421,7 +423,7 @@ def _left(
 
 def check_names(measured: Iterable[Measured], only: str) -> None:
     """Raises UserError if no public name that was listed is like those that were asked for."""
-    everything = sorted({name for one in measured for name in one.facts.public})
+    everything = sorted({name for one in measured for name in public_names(one.facts)})
     if everything and not cases.chosen(everything, only):
         raise NoSuchName(f"--only: Keras has no public name like {only[:100]!r}{_meant(only, everything)}")
 

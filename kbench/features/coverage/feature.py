@@ -12,7 +12,7 @@ from kbench import hooks
 from kbench.cli.groups import MORE, OF_CELLS, WHAT
 from kbench.cli.option_types import list_of
 from kbench.features.coverage.values import ABSENT, CHANGES, CRASHES, DIFFERS, HANGS, KIND, RAISES
-from kbench.hooks import Command, FurtherOptions, RunKind
+from kbench.hooks import Command, EventKind, FurtherOptions, RunKind
 from kbench.records import axes
 
 if TYPE_CHECKING:
@@ -20,6 +20,15 @@ if TYPE_CHECKING:
     from kbench.store import RunResults
 
 FAILING = (DIFFERS, RAISES, CRASHES, HANGS, ABSENT)  # what `--fail-on` takes
+
+
+@hooks.fills
+def events() -> Sequence[EventKind]:
+    """Of public names."""
+    from kbench.features.coverage.events import Begun, Case, Public
+
+    by_name = EventKind(Public, lambda event: event.name)
+    return by_name, EventKind(Begun), EventKind(Case, lambda event: event.case, counts=True)
 
 
 @hooks.fills

@@ -10,11 +10,12 @@ from typing import Any
 
 from kbench.analysis.sameness.declared import WordsOfLayers, explains
 from kbench.features.coverage import results
+from kbench.features.coverage.events import Public
+from kbench.features.coverage.events import public as public_names
 from kbench.features.coverage.inputs import REPEATED
 from kbench.features.coverage.values import DIFFERS, GRADIENTS, OUTPUTS, CaseResult, NameResult, ProbeCase
 from kbench.records.backend_keys import Explanation
 from kbench.records.layer_words import words
-from kbench.records.reported import Public
 from kbench.store.reading import RunResults
 
 WHAT, STEPS = ("outputs", "layers"), ("1 step", "10 steps")
@@ -23,7 +24,7 @@ WHAT, STEPS = ("outputs", "layers"), ("1 step", "10 steps")
 def names(run: RunResults) -> list[NameResult]:
     """What `results.names` finds; a case that differs has the known difference that may be why."""
     known = {one.cell.backend: one.facts.explained for one in run.measured}
-    public = {one.cell.backend: one.facts.public for one in run.measured if one.facts.public}
+    public = {one.cell.backend: of for one in run.measured if (of := public_names(one.facts))}
     return [
         replace(row, cases=tuple(replace(one, known=_why(one, known, public[row.backend])) for one in row.cases))
         if row.state == DIFFERS

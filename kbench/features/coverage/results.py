@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 
 from kbench.errors import UserError
+from kbench.features.coverage import events
 from kbench.features.coverage.checks import (
     OF_DTYPE,
     OF_GRADIENTS,
@@ -30,6 +31,7 @@ from kbench.features.coverage.checks import (
     usual,
     with_checks,
 )
+from kbench.features.coverage.events import Case, Output
 from kbench.features.coverage.values import (
     ABSENT,
     CHECKS,
@@ -50,7 +52,6 @@ from kbench.features.coverage.values import (
     NameResult,
     ProbeCase,
 )
-from kbench.records.reported import Case, Output
 from kbench.records.values import INTERRUPTED, OK, TIMEOUT, Measured
 from kbench.store.reading import RunRecord, RunResults
 from kbench.words.text import significant
@@ -153,14 +154,14 @@ def _told(measured: Sequence[Measured]) -> dict[str, _Backend]:
     for one in measured:
         told = found.setdefault(one.cell.backend, _Backend())
         facts, outcome = one.facts, one.outcome
-        told.public |= {*facts.public}
-        told.cases |= {number: case for number, case in facts.cases.items() if _is_whole(case)}
+        told.public |= {*events.public(facts)}
+        told.cases |= {number: case for number, case in events.cases(facts).items() if _is_whole(case)}
         if not told.public and outcome.status != OK:
             told.reason = outcome.reason
         if (case := ended_by(one)) is not None:
             hangs = outcome.exit_code == -signal.SIGALRM or outcome.status == TIMEOUT
             how = (HANGS, "not done in its time") if hangs else (CRASHES, outcome.reason)
-            told.ended[case] = (*how, facts.begun_check if facts.begun_check in CHECKS else OUTPUTS)
+            told.ended[case] = (*how, check if (check := events.begun(facts)[1]) in CHECKS else OUTPUTS)
     return found
 
 
@@ -169,9 +170,10 @@ def ended_by(one: Measured) -> int | None:
     used up time or memory, or wrote where they must not: then it is tried again, before any other.
     """
     facts, outcome = one.facts, one.outcome
-    by_others = bool(facts.cases) and outcome.exit_code != -signal.SIGALRM
-    innocent = facts.begun in facts.cases or outcome.status == INTERRUPTED or by_others
-    return None if innocent else facts.begun
+    by_others = bool(events.cases(facts)) and outcome.exit_code != -signal.SIGALRM
+    begun, _ = events.begun(facts)
+    innocent = begun in events.cases(facts) or outcome.status == INTERRUPTED or by_others
+    return None if innocent else begun
 
 
 def _is_whole(case: Case) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from kbench import store
 from kbench.features.coverage import cases, results
+from kbench.features.coverage.events import Case
 from kbench.features.coverage.program import in_words
 from kbench.features.coverage.values import (
     ABSENT,
@@ -26,7 +27,6 @@ from kbench.features.coverage.values import (
     CaseResult,
     NameResult,
 )
-from kbench.records.reported import Case
 from kbench.records.values import base
 from kbench.store import RunResults
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kbench import hooks
-from kbench.hooks import FurtherOptions, Told
+from kbench.hooks import EventKind, FurtherOptions, Told
 
 if TYPE_CHECKING:
     from kbench.analysis.rows import Analysis
@@ -29,6 +29,14 @@ _OPTIONS = {
         "(ui.perfetto.dev) in the cell's folder, and tables of the slowest operations",
     },
 }
+
+
+@hooks.fills
+def events() -> Sequence[EventKind]:
+    """Of a training step."""
+    from kbench.features.explain.events import Inside, Traced
+
+    return EventKind(Inside), EventKind(Traced)
 
 
 @hooks.fills

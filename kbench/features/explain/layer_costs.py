@@ -14,8 +14,7 @@ from functools import reduce
 from statistics import median
 
 from kbench.analysis.times import intervals
-from kbench.records.parts_of_steps import PartOfStep
-from kbench.records.reported import Inside
+from kbench.features.explain.events import Inside, PartOfStep
 from kbench.records.values import Interval
 
 BETWEEN = "between the layers"

@@ -9,10 +9,11 @@ import msgspec
 
 from kbench.analysis.rows import Analysis
 from kbench.features.explain import layer_costs
+from kbench.features.explain.events import Inside
+from kbench.features.explain.events import inside as of_step
 from kbench.features.explain.layer_costs import Costs
 from kbench.features.explain.measuring import INSIDE
 from kbench.records.axes import RowKey
-from kbench.records.reported import Inside
 from kbench.records.values import OK, Measured
 from kbench.summary import Summary
 from kbench.tables.content import Table, by_example
@@ -31,7 +32,7 @@ def costs(run: Analysis, rows: Sequence[Summary], steps: Mapping[RowKey, Sequenc
     """What the steps of these rows are made of, as far as it was timed. steps: their seconds, as the run has them."""
     found = {}
     for one in looked_into(run):
-        inside = one.facts.inside
+        inside = of_step(one.facts)
         row = _row(one, rows)
         if inside and row and (known := layer_costs.of(_undisturbed(one, inside), steps.get(row.key, ()))):
             found[row.key] = known
@@ -85,9 +86,10 @@ def missing(run: Analysis) -> list[str]:
     """What could not be timed, and why."""
     found: dict[str, list[str]] = {}
     for one in looked_into(run):
-        texts = one.facts.inside.missing if one.facts.inside else ()
+        inside = of_step(one.facts)
+        texts = inside.missing if inside else ()
         texts = texts if one.outcome.status == OK else (one.outcome.reason or one.outcome.status,)
-        if one.facts.inside and one.facts.inside.parts and not _undisturbed(one, one.facts.inside).parts:
+        if inside and inside.parts and not _undisturbed(one, inside).parts:
             texts = (*texts, "other programs used the processor while its layers were timed")
         for text in texts:
             found.setdefault(plain(text.rstrip(".")), []).append(one.cell.backend)
@@ -136,7 +138,8 @@ def looked_into(run: Analysis) -> Sequence[Measured]:
 
 def _row(one: Measured, rows: Sequence[Summary]) -> Summary | None:
     """The row that a cell looked into: of a program, that of its first line that trains."""
-    site = one.facts.inside.site if one.facts.inside else ""
+    inside = of_step(one.facts)
+    site = inside.site if inside else ""
     return next((row for row in rows if row.key == one.cell.at(site=site).key), None)
 
 

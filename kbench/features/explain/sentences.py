@@ -23,7 +23,7 @@ from kbench.features.parity import agreement
 from kbench.features.parity.values import Agreement
 from kbench.planning.request import OTHER_JIT, SAME_BATCH
 from kbench.records.axes import RowKey
-from kbench.records.parts_of_steps import Fallback
+from kbench.records.fallbacks import Fallback
 from kbench.records.values import NOT_COMPARED, OK, Interval
 from kbench.summary import TO_FASTEST, Summary
 from kbench.words.text import significant

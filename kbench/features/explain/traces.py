@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kbench.analysis.rows import Analysis
+from kbench.features.explain.events import Busy, Traced
+from kbench.features.explain.events import traced as of_trace
 from kbench.features.explain.layers import looked_into
-from kbench.records.parts_of_steps import Busy
-from kbench.records.reported import Traced
 from kbench.records.values import Measured
 from kbench.tables.content import Table
 from kbench.words.text import plain, significant
@@ -21,7 +21,7 @@ def tables(run: Analysis) -> list[Table]:
 
 
 def _of_cell(one: Measured) -> list[Table]:
-    traced = one.facts.traced
+    traced = of_trace(one.facts)
     if traced is None:
         return []
     where = f"{one.cell.example} on {one.cell.backend}"

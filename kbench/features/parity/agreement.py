@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kbench.analysis.sameness.declared import WordsOfLayers, can_show, concerns, explains, parts
-from kbench.features.parity import faults
+from kbench.features.parity import events, faults
 from kbench.features.parity.deviations import Scale, form, loss_deviation, output_deviation, scale_of, step_deviation
 from kbench.features.parity.of_others import by_others, of_both, of_others
 from kbench.features.parity.values import Agreement, Computed, Deviation, LayerOutput, ParityStep, Subject
@@ -151,7 +151,7 @@ def _row(
         unread = [f"{layer.name}: {layer.unread}" for layer in subject.computed.layers if layer.unread]
         notes += [f"layers that could not be read: {'; '.join(unread)}"] if unread else []
         # Of a program's line nobody expects training.
-        trains = subject.computed.steps or subject.measured.facts.stage
+        trains = subject.computed.steps or events.folder(subject.measured.facts)
         notes += [] if trains else ["outputs and layers only: nothing is trained"]
     return Agreement(
         example=cell.example,

@@ -10,12 +10,20 @@ from typing import TYPE_CHECKING
 from kbench import hooks
 from kbench.cli.groups import DATA, MORE, NUMBERS, OF_CELLS, SELECTION
 from kbench.features.parity import KIND
-from kbench.hooks import Command, RunKind
+from kbench.hooks import Command, EventKind, RunKind
 from kbench.records import axes
 
 if TYPE_CHECKING:
     from kbench.screen.output import Output
     from kbench.store import RunResults
+
+
+@hooks.fills
+def events() -> Sequence[EventKind]:
+    """Of a stage."""
+    from kbench.features.parity.events import Parity
+
+    return (EventKind(Parity, lambda event: event.stage),)
 
 
 @hooks.fills

@@ -12,9 +12,10 @@ import numpy as np
 
 from kbench.analysis.lines import call_sites
 from kbench.errors import UserError
-from kbench.features.parity import KIND, agreement
+from kbench.features.parity import KIND, agreement, events
+from kbench.features.parity.events import Parity, ParityLayer
 from kbench.features.parity.values import Agreement, Computed, LayerOutput, LayerWeights, ParityStep, Subject
-from kbench.records.reported import Parity, ParityLayer, parse_facts
+from kbench.records.reported import parse_facts
 from kbench.records.values import FAILED, OK, Measured, Outcome
 from kbench.store.reading import RunRecord, RunResults
 from kbench.store.runs import cell_folder
@@ -51,12 +52,12 @@ def _subject(folder: Path, measured: Measured) -> Subject:
 
 def folder_of(run: Path, measured: Measured) -> Path:
     """Where the cell's arrays are; those of a line of a program are in a folder of their own."""
-    return cell_folder(run, measured.cell.at(site="")).path / measured.facts.stage
+    return cell_folder(run, measured.cell.at(site="")).path / events.folder(measured.facts)
 
 
 def _computed(folder: Path, measured: Measured) -> Computed:
     """Raises any of many errors where the files are not what a guest writes."""
-    stages = measured.facts.parity
+    stages = events.stages(measured.facts)
     if "forward" not in stages:
         raise UserError("the guest reported no outputs")
     forward = stages["forward"]
@@ -124,7 +125,10 @@ def read_arrays(folder: Path, name: str | None) -> dict[str, Array]:
 def by_line(measured: Sequence[Measured]) -> list[Measured]:
     """The cells of a parity run, with those of programs that train nothing split by the line that runs a model."""
     lines = dict.fromkeys(
-        (one.cell.example, about.site) for one in measured for about in one.facts.parity.values() if about.site
+        (one.cell.example, about.site)
+        for one in measured
+        for about in events.stages(one.facts).values()
+        if about.site
     )
     whole = {program for program, _ in lines}
     found = [one for one in measured if one.cell.example not in whole]
@@ -136,7 +140,7 @@ def by_line(measured: Sequence[Measured]) -> list[Measured]:
 
 
 def _of_line(one: Measured, line: str) -> Measured:
-    stages = one.facts.parity.values()
+    stages = events.stages(one.facts).values()
     about = next((about for about in stages if about.site == line), None)
     outcome = one.outcome
     if about is None and outcome.status == OK:
@@ -146,8 +150,7 @@ def _of_line(one: Measured, line: str) -> Measured:
         **parse_facts(about.described or {}),
         "notes": (*one.facts.notes, *(about.notes or ())),
         "carried": bool(about.carried),
-        "parity": {"forward": about},
-        "stage": about.stage,
+        "of": {"parity": {"forward": about}},
     }
     if about.refused:
         outcome = replace(outcome, status=FAILED, reason=about.refused)

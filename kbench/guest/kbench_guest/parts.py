@@ -5,6 +5,8 @@ import os
 import sys
 from typing import Any, Dict
 
+from kbench_guest import protocol
+
 
 def driver(spec: Dict[str, Any]) -> Any:
     """The module. Where it begins says `at`: in place of the "cell", or once there is a "model" or a program."""
@@ -17,8 +19,8 @@ def imported(part: Dict[str, Any]) -> Any:
     sys.path[:0] = folders
     try:
         found = importlib.import_module(part["driver"])
-        for other in part.get("with", ()):
-            importlib.import_module("kbench_" + other)
+        for package in [part["driver"].split(".")[0]] + ["kbench_" + other for other in part.get("with", ())]:
+            protocol.EVENTS.update(getattr(importlib.import_module(package), "EVENTS", {}))
         return found
     finally:  # a user's program does not find them; a package finds its own modules
         for folder in folders:

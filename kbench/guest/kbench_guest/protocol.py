@@ -85,19 +85,6 @@ EVENTS = {
         "batch_seconds": "number?", "unchanged": "integer?",
     },
     "program": {"seconds": "number", "exit_status": "integer", "keras": "integer", "broken": "text"},
-    "parity": {
-        "stage": "text", "file": "text?", "loss": "number?", "layers": "list?",
-        "unknown": "text?", "reference_loss": "number?", "optimizer": "text?",
-        "site": "text?", "carried": "integer?", "notes": "list?", "described": "object?", "refused": "text?",
-    },
-    "inside": {"site": "text", "parts": "list", "missing": "list", "turns": "list?"},
-    "traced": {"steps": "integer", "file": "text", "operations": "list", "functions": "list", "missing": "list"},
-    "public": {"name": "text", "parameters": "list", "called": "list?"},
-    "begun": {"case": "integer", "check": "text?"},
-    "case": {
-        "case": "integer", "seconds": "number", "inputs": "text?", "outputs": "list?", "moved": "number?",
-        "refused": "object", "gradients": "list?", "untrained": "text?", "slopes": "list?", "checks": "object?",
-    },
     "libraries": {
         "libraries": "list", "framework_threads": "object", "numpy_blas": "text", "frameworks": "list",
     },

@@ -14,7 +14,7 @@ from fake_bench import Bench, Said, refused
 
 from kbench import store
 from kbench.cells import launcher
-from kbench.features.coverage import cover, results
+from kbench.features.coverage import cover, events, results
 from kbench.features.coverage.values import ProbeCase
 from kbench.store import guest_files
 
@@ -282,7 +282,8 @@ def test_the_cases_of_a_backend_are_shared_among_processes_and_each_crash_is_att
     assert tried(three).status == 0
     cells = store.read(three.runs()[0]).measured
     cases = {
-        name: sorted(tuple(one.facts.cases) for one in cells if one.cell.backend == name) for name in states(three)
+        name: sorted(tuple(events.cases(one.facts)) for one in cells if one.cell.backend == name)
+        for name in states(three)
     }
     made = [ProbeCase(number, f"layers.L{number // 5:02}", {}, ()) for number in range(100)]
     names = [f"layers.L{number:02}" for number in range(20)]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from kbench.features.coverage import cases, inputs
+from kbench.features.coverage.events import Public
 from kbench.features.coverage.program import in_words, of_case
 from kbench.features.coverage.values import CHECKS, DIFFERS, FIT, FORMATS, GRADIENTS, CaseResult
-from kbench.records.reported import Public
 
 CONVOLUTION = (
     ("filters", 1, None), ("kernel_size", 1, None), ("strides", 0, 1), ("padding", 0, "valid"),

@@ -10,9 +10,9 @@ import pytest
 
 from kbench.base import paths
 from kbench.features.coverage import cases, known
+from kbench.features.coverage.events import Public
 from kbench.features.coverage.values import DIFFERS, GRADIENTS, OUTPUTS, CaseResult, ProbeCase
 from kbench.records.backend_keys import Explanation
-from kbench.records.reported import Public
 from kbench.selection import backends
 
 DECLARED = {

@@ -6,6 +6,7 @@ import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,24 @@ import pytest
 
 from kbench.errors import UserError
 from kbench.features.coverage import checks, results, tables
+from kbench.features.coverage.events import Begun, Case, Check, Output, Public
 from kbench.features.coverage.values import KIND, ProbeCase
-from kbench.records.reported import Case, Check, Facts, Output, Public
+from kbench.records.reported import Facts
 from kbench.records.values import FAILED, OK, Cell, Measured, Outcome
 from kbench.store.reading import RunResults
 
 NAME = "layers.Dense"
 RIGHT = np.array([1.0, -2.0, 3.0])
+
+
+def facts_of(
+    public: Mapping[str, Public],
+    cases: Mapping[int, Case] = MappingProxyType({}),
+    begun: int | None = None,
+    check: str = "",
+) -> Facts:
+    last = {} if begun is None else {"": Begun(begun, check)}
+    return Facts(of={"public": {**public}, "case": {**cases}, "begun": last})
 
 
 def output(values: Any, kind: str = "f") -> Output:
@@ -44,7 +56,7 @@ def run_of(plan: Mapping[str, Any], measured: tuple[Measured, ...]) -> RunResult
 
 def states(told: Mapping[str, Case], name: str = NAME, **case: Any) -> dict[str, tuple[str, str]]:
     """Backend -> state and sentence of its only case."""
-    facts = {backend: Facts(public={name: Public(name, ())}, cases={0: of}) for backend, of in told.items()}
+    facts = {backend: facts_of(public={name: Public(name, ())}, cases={0: of}) for backend, of in told.items()}
     found = {}
     for row in results.names(tried([ProbeCase(0, name, {}, **{"inputs": ("image",), **case})], facts)):
         assert (row.worst is None) == (not row.cases)
@@ -168,7 +180,7 @@ def test_gradients_are_compared_where_outputs_are_right() -> None:
 
 def test_of_two_backends_that_differ_the_one_that_was_asked_for_first_is_the_measure() -> None:
     facts = {
-        name: Facts(public={NAME: Public(NAME, ())}, cases={0: of})
+        name: facts_of(public={NAME: Public(NAME, ())}, cases={0: of})
         for name, of in (
             ("keras9/a+keras=mine", gave(RIGHT, gradients=RIGHT / 2)),
             ("keras9/a", gave(RIGHT, gradients=RIGHT)),
@@ -237,7 +249,7 @@ def test_what_float64_computes_otherwise_by_its_own_nature_is_no_fault() -> None
     assert state(largest, np.inf, "ops.nan_to_num") == "same"
     told = {"keras9/a": gave(RIGHT, gradients=RIGHT, slopes=(0.5,)), REFERENCE: gave(RIGHT, slopes=(9.0,))}
     for settings, found in (({"renorm": True}, "same"), ({"renorm": False}, "differs")):
-        facts = {name: Facts(public={NAME: Public(NAME, ())}, cases={0: of}) for name, of in told.items()}
+        facts = {name: facts_of(public={NAME: Public(NAME, ())}, cases={0: of}) for name, of in told.items()}
         (row, _) = results.names(tried([ProbeCase(0, NAME, settings, ("image",))], facts))
         assert row.state == found
 
@@ -295,7 +307,7 @@ def test_what_cannot_be_made_again_is_a_failure_where_others_of_its_kind_can_be(
     unsafe = checked(h5=Check(error="ValueError: a potential risk of arbitrary code execution"))
     names = ("losses.A", "losses.B", "losses.c", "losses.Base", "losses.Function")
     told = dict(enumerate((error, checked(config=Check(0.0), h5=Check(0.0)), error, abstract, unsafe)))
-    facts = Facts(public={name: Public(name, ()) for name in names}, cases=told)
+    facts = facts_of(public={name: Public(name, ()) for name in names}, cases=told)
     run = tried([ProbeCase(number, name, {}, ("image",)) for number, name in enumerate(names)], {"keras9/a": facts})
     assert [row.state for row in results.names(run)] == ["raises", *["works"] * 4]
 
@@ -314,7 +326,7 @@ def test_numbers_that_are_not_set_and_signs_that_are_free_are_not_compared_with_
 
 
 def test_a_process_that_ended_in_a_check_says_in_which() -> None:
-    facts = Facts(public={NAME: Public(NAME, ())}, begun=0, begun_check="h5")
+    facts = facts_of(public={NAME: Public(NAME, ())}, begun=0, check="h5")
     run = tried([ProbeCase(0, NAME, {}, ("image",))], {"keras9/a": facts}, Outcome(FAILED, "killed", 1.0, -9))
     (row,) = results.names(run)
     assert row.worst is not None
@@ -327,7 +339,7 @@ def test_what_differs_on_usual_inputs_is_shown_before_what_does_on_unusual_ones(
     public = {one.name: Public(one.name, ()) for one in cases}
     gives = {"keras9/a": [RIGHT, RIGHT], "keras9/b": [RIGHT, RIGHT], "keras9/c": [RIGHT * np.inf, RIGHT * 1.1]}
     facts = {
-        name: Facts(public=public, cases={number: gave(values) for number, values in enumerate(of)})
+        name: facts_of(public=public, cases={number: gave(values) for number, values in enumerate(of)})
         for name, of in gives.items()
     }
     found = tables.worst(results.names(tried(cases, facts)))

@@ -9,9 +9,8 @@ from statistics import median
 import pytest
 
 from kbench.features.explain import layer_costs
+from kbench.features.explain.events import Inside, PartOfStep
 from kbench.features.explain.layer_costs import BETWEEN, INPUT, LOOP, OPTIMIZER, Costs
-from kbench.records.parts_of_steps import PartOfStep
-from kbench.records.reported import Inside
 
 ROUNDS = 9
 

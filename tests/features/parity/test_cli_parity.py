@@ -12,6 +12,7 @@ import pytest
 from fake_bench import EXAMPLE, INFERENCE, Bench, refused
 
 from kbench import store
+from kbench.features.parity import events
 
 BACKENDS = "fake,keras9/second,keras9/third"
 DROPOUT = EXAMPLE.replace("import Dense, Flatten", "import Dense, Dropout, Flatten").replace(
@@ -125,7 +126,7 @@ def test_dropout_is_off_on_all_and_the_example_stays_as_it_is(three: Bench) -> N
     assert compare(three)[0] == 0
     assert path.read_text() == DROPOUT
     (told, *_) = three.last().measured
-    forward = told.facts.parity["forward"]  # type: ignore[index]
+    forward = events.stages(told.facts)["forward"]  # type: ignore[index]
     assert [layer.class_name for layer in forward.layers or ()] == ["Flatten", "Dropout", "Dense"]
 
 

@@ -1,32 +1,12 @@
-"""What is looked into a step: the times of its parts and of the operations in its trace, and what is slow."""
+"""What a backend computes slowly, and why."""
 
 from __future__ import annotations
 
 import re
-from typing import Literal
 
 import msgspec
 
-from kbench.records.epochs import Seconds
-
 _LAYER = re.compile(r"(\S+) \((\w+)\) (.*)", re.DOTALL)
-
-
-class PartOfStep(msgspec.Struct, frozen=True):
-    """A part of a training step that was timed alone, in rounds."""
-
-    kind: Literal["layer", "whole", "optimizer", "nothing", "fit"]
-    name: str
-    class_name: str = msgspec.field(name="class")
-    seconds: tuple[Seconds, ...]
-
-
-class Busy(msgspec.Struct, frozen=True):
-    """An operation of a framework, or a function of Keras, in a trace."""
-
-    name: str
-    seconds: float
-    calls: int
 
 
 class Fallback(msgspec.Struct, frozen=True):
