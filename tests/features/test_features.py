@@ -113,6 +113,11 @@ def test_the_core_alone_measures_and_says_what_it_cannot_read(bench: Bench, copi
     measured = said(place, *chosen, "--name", "mine", "--no-plots", cwd=bench.folder)
     assert "my_example" in measured
     assert "my_example" in said(place, "report", "mine", "--no-plots", cwd=bench.folder)
+    (events,) = bench.results.glob("mine/cells/*__r1/events.jsonl")
+    of_feature = '{"event": "inside", "site": "", "parts": [], "missing": ["a feature of its time"]}\n'
+    events.write_text(events.read_text().replace('{"event": "end"', f'{of_feature}{{"event": "end"'))
+    shown = said(place, "report", "mine", "--no-plots", cwd=bench.folder)
+    assert "my_example" in shown and "a feature of its time" not in shown and of_feature in events.read_text()
     for name in ("reference-coverage-keras3", "reference"):
         shutil.copy(CHECKOUT / "results" / f"{name}.kbench.zip", bench.results)
     listed = said(place, "list", "runs", "--format", "csv", cwd=bench.folder)
