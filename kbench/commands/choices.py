@@ -44,7 +44,7 @@ _OF_PROGRAMS = {
 
 
 def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Device]) -> Request:
-    """The request in the options of `run`, `script` or `parity`, named like its fields. Raises UserError."""
+    """The request in the options of a command that measures, named like its fields. Raises UserError."""
     chosen = selection.select_backends(options["backends"], known)
     chosen = selection.in_settings(chosen, _settings(options))
     on = tuple(devices.choose(one, gpus) for one in options["device"].split(","))
@@ -150,7 +150,8 @@ def _examples(options: Options) -> selection.Chosen[Example]:
     except examples.NoModel as error:
         named = (one.strip() for one in _named_examples(options).split(","))
         file = shlex.quote(next((one for one in named if one.endswith(".py")), "FILE.py"))
-        how = f"parity --script {file}" if options["command"] == "parity" else f"script {file}"
+        named = options["command"] != "run" and "--script" in arguments.names_of(options["command"])
+        how = f"{options['command']} --script {file}" if named else f"script {file}"
         command = f"{arguments.program()} {how} --backends {shlex.quote(options['backends'])}"
         raise UserError(f"{error} To run a program as it is: `{command}`.") from None
 
@@ -194,7 +195,7 @@ def _variants(texts: Sequence[str]) -> list[str]:
 
 
 def _how_often(options: Options) -> dict[str, Any]:
-    """When cells are repeated: never if --repeats fixes it, nor in a smoke run or in parity. Raises UserError."""
+    """When cells are repeated: never if --repeats fixes it, nor in a smoke run. Raises UserError."""
     repeats, precision, budget = (options.get(name) for name in ("repeats", "precision", "budget"))
     if isinstance(count := options.get("seeds"), int):
         if repeats or precision or budget:

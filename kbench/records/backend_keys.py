@@ -64,7 +64,7 @@ Forms = Annotated[
     Meta(description='a table of layer classes, each "unrolled" or "hidden state last"'),
 ]
 
-# The quantities that parity compares, in the order of the table.
+# The quantities in which backends may differ, in the order of tables.
 Quantity = Literal["outputs", "layers", "loss", "1 step", "10 steps"]
 QUANTITIES = get_args(Quantity)
 # Parity compares neither what evaluate returns, if outputs agree, nor the loss of epoch 1, if it is far above that of

@@ -32,7 +32,7 @@ UNUSUAL = 0.05  # how often it has a difference that is worth more trainings, at
 POINT = 0.01  # of an accuracy, and of a loss relative, to that at first if it fell: less does not matter
 OWN_START = 0.1  # the same of one training from weights of its own, of which few works were measured
 _LATE = 2  # epochs in which a difference shows
-_TRAINING = ("1 step", "10 steps")  # the quantities of parity that a training has
+_TRAINING = ("1 step", "10 steps")  # the quantities that a training has
 
 
 def add_notes(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Summary]:

@@ -32,7 +32,7 @@ MOST_IF_DEEP = 0.5  # where rounding takes most weights as far: Adam turns the s
 MOST_WEIGHTS = 0.9
 KIND, MEDIANS = 10, 4.0  # weights of which a median is taken; of its error, what is allowed
 WEIGHT = 2e-7  # of the weight itself, which holds no smaller change: float32
-ROUNDING = 4.0  # as in parity: times what the step differs by if its weights move by one unit in the last place
+ROUNDING = 4.0  # times what the step differs by if its weights move by one unit in the last place
 RANDOM = 1e-2  # of the loss: no rounding takes it so far
 # A bias in front of a BatchNormalization has the gradient 0, of which a step computes the rounding alone: up to 1e-5
 # of the largest change, in three convolutions. It is no more than rounding where that is a part of it on both.

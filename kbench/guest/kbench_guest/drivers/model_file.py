@@ -1,4 +1,4 @@
-"""Runs an example: its model is built, and then trained, run, or computed layer by layer for `parity`.
+"""Runs an example: its model is built, and then trained, run, or given to a feature's driver.
 
 Each step is a phase of the cell. Neither Keras nor numpy is imported before the phase that times it.
 """

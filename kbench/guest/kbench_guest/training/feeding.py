@@ -111,7 +111,7 @@ def _hash(samples: Set[bytes]) -> str:
     return hashlib.sha256(b"".join(sorted(samples))).hexdigest()
 
 
-KEPT = 10  # batches, as many as parity trains
+KEPT = 10  # batches
 
 
 class FromFile:

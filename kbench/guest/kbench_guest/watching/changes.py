@@ -1,4 +1,4 @@
-"""What --explain changes in a program: the data of its fits, or whether their steps are compiled."""
+"""What a request changes in a program: the data of its fits, or whether their steps are compiled."""
 
 import functools
 import time
