@@ -69,7 +69,7 @@ Quantity = Literal["outputs", "layers", "loss", "1 step", "10 steps"]
 QUANTITIES = get_args(Quantity)
 # Parity compares neither what evaluate returns, if outputs agree, nor the loss of epoch 1, if it is far above that of
 # the first batch.
-ToldRun = Literal[Quantity, "scores", "rising loss"]
+Explained = Literal[Quantity, "scores", "rising loss"]
 
 
 # How a step changes moving averages, where it does otherwise than by (1 - momentum) of a batch's mean and variance.
@@ -80,7 +80,7 @@ Formula = Literal["population variance", "population variance and epsilon", "bat
 class Explanation:
     """A known difference from the other backends, from a backend's file."""
 
-    what: Annotated[tuple[ToldRun, ...], Meta(min_length=1)]
+    what: Annotated[tuple[Explained, ...], Meta(min_length=1)]
     bound: Annotated[float, Meta(gt=0, le=1e308)]  # the largest difference that is explained
     reason: Text
     bound_of_loss: Annotated[float, Meta(ge=0, le=1e308)] = 0.0  # of the loss after steps, if larger than `bound`
