@@ -226,6 +226,14 @@ def test_an_open_comparison_that_could_make_another_backend_faster_somewhere_is_
     assert "a may be as fast" in said and "faster in" not in said
 
 
+def test_what_a_table_leaves_open_is_no_certainty_above_it() -> None:
+    """As where the row's interval holds more than its time's own distribution."""
+    measured = rows({"a": [1.0, 1.0, 1.2], "b": [2.0, 3.0, 1.0]})
+    assert sentences(measured)[0].endswith(" b is faster in example_2.")
+    measured[4] = replace(measured[4], verdict=NO_DIFFERENCE)
+    assert sentences(measured)[0].endswith(" b may be faster in example_2.")
+
+
 def test_what_may_be_as_fast_and_what_is_are_said_with_their_bounds() -> None:
     (said,) = sentences(rows({"a": [1.0, 1.0, 1.0], "b": [1.01, 1.0, 1.02], "c": [1.2, 1.3, 1.0]}))
     assert said.startswith(

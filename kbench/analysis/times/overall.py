@@ -6,13 +6,13 @@ import bisect
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from kbench.analysis.times import intervals, levels, ratios
 from kbench.analysis.times.levels import Quantiles
 from kbench.records.axes import Point
-from kbench.records.values import PRECISION, Interval
+from kbench.records.values import NO_DIFFERENCE, PRECISION, Interval
 from kbench.summary import TO_FASTEST, Summary
 
 FEWEST = 2  # examples: of one, its own comparison is the answer
@@ -115,6 +115,7 @@ class _Level:
 
     ratio: float
     times: tuple[Quantiles, ...]
+    is_open: bool = False  # whether the example's own table shows no difference from the fastest
 
 
 _NONE = _Level(math.inf, ())
@@ -137,7 +138,7 @@ def _by_ranking(summaries: Sequence[Summary]) -> dict[tuple[str, str], _Rankings
             group = times.setdefault((row.device, row.task if both else ""), {})
             found = group.setdefault(row.example, {}).setdefault(row.backend, {})
             ratio = row.ratios[TO_FASTEST]
-            level = _Level(ratio.value, (ratio.quantiles,))
+            level = _Level(ratio.value, (ratio.quantiles,), ratio.verdict == NO_DIFFERENCE)
             found[row.ranking] = min(level, found.get(row.ranking, level), key=lambda one: one.ratio)
     order = sorted(times, key=lambda group: (group[0], group[1] == "infer"))
     return {group: times[group] for group in order}
@@ -170,12 +171,13 @@ def _of_example(backends: Mapping[str, Mapping[Point, _Level]], rankings: Sequen
         for name, found in backends.items()
     }
     best = min((one.ratio for one in means.values() if one), default=1.0)
-    return {name: _Level(one.ratio / best, one.times) if one else _NONE for name, one in means.items()}
+    return {name: replace(one, ratio=one.ratio / best) if one else _NONE for name, one in means.items()}
 
 
 def _mean(several: Sequence[_Level]) -> _Level:
     times = tuple(time for one in several for time in one.times)
-    return _Level(math.prod(one.ratio for one in several) ** (1 / len(several)), times)
+    is_open = len(several) == 1 and several[0].is_open
+    return _Level(math.prod(one.ratio for one in several) ** (1 / len(several)), times, is_open)
 
 
 def _of_group(device: str, task: str, rankings: _Rankings, confidence: float) -> Overall | None:
@@ -199,11 +201,13 @@ def _of_group(device: str, task: str, rankings: _Rankings, confidence: float) ->
             mean = _mean_ratio([*pairs.values()], alpha)
             (others if name in everywhere else partly).append((name, *mean))
         less = {one: _mean_ratio([its], alpha) for one, its in pairs.items() if its[0].ratio < its[1].ratio}
-        faster[name] = tuple(one for one, (_, ends) in less.items() if ends.high < 1)
+        # What a table leaves open is no more certain here.
+        at_odds = {one for one in less if examples[one][name].ratio == 1 and examples[one][first].is_open}
+        faster[name] = tuple(one for one, (_, ends) in less.items() if ends.high < 1 and one not in at_odds)
         maybe_faster[name] = tuple(
             one
             for one, (ratio, ends) in less.items()
-            if ends.high >= 1 and examples[one][name].ratio == 1 and ratio * (1 + PRECISION) < 1
+            if (ends.high >= 1 or one in at_odds) and examples[one][name].ratio == 1 and ratio * (1 + PRECISION) < 1
         )
     missing = {name: tuple(one for one in examples if one not in common[name]) for name in names}
     return Overall(
