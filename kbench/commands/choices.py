@@ -150,8 +150,8 @@ def _examples(options: Options) -> selection.Chosen[Example]:
     except examples.NoModel as error:
         named = (one.strip() for one in _named_examples(options).split(","))
         file = shlex.quote(next((one for one in named if one.endswith(".py")), "FILE.py"))
-        named = options["command"] != "run" and "--script" in arguments.names_of(options["command"])
-        how = f"{options['command']} --script {file}" if named else f"script {file}"
+        takes_it = options["command"] != "run" and "--script" in arguments.names_of(options["command"])
+        how = f"{options['command']} --script {file}" if takes_it else f"script {file}"
         command = f"{arguments.program()} {how} --backends {shlex.quote(options['backends'])}"
         raise UserError(f"{error} To run a program as it is: `{command}`.") from None
 

@@ -107,6 +107,7 @@ def test_planted_a_core_that_speaks_of_a_feature_is_found(copied: Path, tmp_path
     assert "ModuleNotFoundError" in said(place, "setup", "--backends", "jax", status=1)
 
 
+@pytest.mark.slow("it measures with a copy of the code, and lists committed runs")
 def test_the_core_alone_measures_and_says_what_it_cannot_read(bench: Bench, copied: Path, tmp_path: Path) -> None:
     place = without(NAMES, copied, tmp_path)
     chosen = ("--backends", "fake", "--examples", "my_example.py", "--profile", "smoke", "--device", "cpu")

@@ -259,12 +259,10 @@ def test_a_cpu_and_a_gpu_are_rows_of_one_run_with_environments_of_their_own() ->
     assert len({task.environment for task in made.tasks}) == 2 == len(made.environments())
 
 
-def test_extra_repeats_are_of_one_row_and_those_of_earlier_runs_of_an_example_and_backend() -> None:
+def test_extra_repeats_are_of_one_row() -> None:
     both: dict[str, Any] = {"image_data_format": ("both",)}
     row = make("jax", "mnist_cnn", **both).tasks[0].row_id
     assert [task.repeat for task in make("jax", "mnist_cnn", extra_repeats={row: (2,)}, **both).tasks] == [1, 1, 2]
-    earlier = make("jax", "mnist_cnn", extra_repeats={"mnist_cnn keras3/jax": (2,)}, **both)
-    assert [task.repeat for task in earlier.tasks] == [1, 1, 2, 2]
 
 
 def test_values_of_variables_that_differ_in_a_slash_or_colon_are_other_cells() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 from fake_runs import cell, measured
 
 from kbench.features.parity.agreement import compare
+from kbench.features.parity.events import Parity
 from kbench.features.parity.reading import by_line
 from kbench.features.parity.tables import tables
 from kbench.features.parity.values import Computed, LayerOutput, Subject
@@ -58,11 +60,14 @@ def test_weights_carried_over_are_a_fault_only_where_a_program_carries_them() ->
 def test_lines_of_a_program_that_trains_nothing_are_compared_apart() -> None:
     def ran(backend: str, *lines: str, **more: object) -> Measured:
         stages = {
-            f"call_{number}": {"site": line, "stage": f"call_{number}", **more} for number, line in enumerate(lines)
+            f"call_{number}": msgspec.convert(
+                {"event": "parity", "site": line, "stage": f"call_{number}", **more}, Parity
+            )
+            for number, line in enumerate(lines)
         }
-        return measured(cell("train.py", backend), facts={"parity": stages})
+        return measured(cell("train.py", backend), facts={"of": {"parity": stages}})
 
-    whole = measured(cell("other.py"), facts={"parity": {"forward": {}}})
+    whole = measured(cell("other.py"), facts={"of": {"parity": {"forward": Parity()}}})
     first, second = "predict, line 3", "evaluate, line 4"
     found = by_line([ran("keras9/a", first, second), ran("keras9/b", first, carried=1, notes=["a note"]), whole])
     assert [(one.cell.example, one.cell.backend, one.outcome.status) for one in found[1:]] == [
