@@ -88,7 +88,7 @@ def main() -> None:
         parser.error("a process at least is needed, and two epochs")
     known = backends.load_all(paths.project_folder("backends"))
     with tempfile.TemporaryDirectory() as folder:
-        run = options.run or by_kbench(options, Path(folder))
+        run = (options.run or by_kbench(options, Path(folder))).absolute()
         results = store.read(run)
         whole = [one for one in results.measured if one.outcome.status == OK and one.cell.repeat == 1]
         steps: dict[str, list[float]] = {one.cell.id: [] for one in whole}
