@@ -92,6 +92,17 @@ class ProgramPart:
 
 
 @dataclass(frozen=True)
+class EndedRun:
+    """A run whose cells have all ended, with what it takes to measure more."""
+
+    plan: Plan
+    run_paths: RunPaths
+    measured: Sequence[Measured]
+    run_cells: Callable[[Plan, RunPaths], object]
+    on_event: OnEvent
+
+
+@dataclass(frozen=True)
 class Told:
     """What a feature tells of a run."""
 
@@ -143,14 +154,7 @@ class Hooks:
         """What it does in the process of a user's program; asked: what features were asked for, by option."""
 
     @_declares
-    def after_measuring(
-        self,
-        plan: Plan,
-        run_paths: RunPaths,
-        measured: Sequence[Measured],
-        run_cells: Callable[[Plan, RunPaths], object],
-        on_event: OnEvent,
-    ) -> None:
+    def after_measuring(self, run: EndedRun) -> None:
         """Measure more once all cells of a run have ended, in folders below its own. A resumed run calls it again."""
 
     @_declares
@@ -231,17 +235,9 @@ def program_parts(asked: Mapping[str, Any]) -> Sequence[ProgramPart]:
     return found
 
 
-def after_measuring(
-    plan: Plan,
-    run_paths: RunPaths,
-    measured: Sequence[Measured],
-    run_cells: Callable[[Plan, RunPaths], object],
-    on_event: OnEvent,
-) -> None:
-    """Have features measure more of a run. Raises as `run_cells` does."""
-    plugins().hook.after_measuring(
-        plan=plan, run_paths=run_paths, measured=measured, run_cells=run_cells, on_event=on_event
-    )
+def after_measuring(run: EndedRun) -> None:
+    """Have features measure more of a run. Raises as its `run_cells` does."""
+    plugins().hook.after_measuring(run=run)
 
 
 def left_to_measure(plan: Plan, results: RunResults) -> str:

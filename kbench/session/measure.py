@@ -21,6 +21,7 @@ from kbench.cells.place import Place
 from kbench.cells.runner import Listener
 from kbench.cells.spec import RunPaths
 from kbench.errors import Interrupted, Stopped, UserError
+from kbench.hooks import EndedRun
 from kbench.machine import devices
 from kbench.planning.plan import Plan, make_plan
 from kbench.planning.request import Request
@@ -129,7 +130,7 @@ def measure_cells(
             run = GrowingRun(run_paths.run)
             plan = _measure_cells(plan, to_run, run_paths, run, on_event)
             there, further = run.now().run, partial(run_cells, on_event=on_event)
-            hooks.after_measuring(plan, run_paths, there.measured, further, on_event)
+            hooks.after_measuring(EndedRun(plan, run_paths, there.measured, further, on_event))
             store.record_end(run_paths.run, record.at_end(plan, gpus, there.provenance))
             analysis = run.now()
             known_spreads.keep(analysis)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kbench import hooks
-from kbench.hooks import EventKind, FurtherOptions, Told
+from kbench.hooks import EndedRun, EventKind, FurtherOptions, Told
 
 if TYPE_CHECKING:
     from kbench.analysis.rows import Analysis
-    from kbench.cells.spec import RunPaths
     from kbench.planning.plan import Plan
-    from kbench.records.values import Measured
-    from kbench.session.events import OnEvent
     from kbench.store import RunResults
 
 BUDGET_OF_PROGRAM = 60.0  # seconds: the question is why, more than how much
@@ -51,18 +48,12 @@ def further_options() -> Mapping[str, FurtherOptions]:
 
 
 @hooks.fills
-def after_measuring(
-    plan: Plan,
-    run_paths: RunPaths,
-    measured: Sequence[Measured],
-    run_cells: Callable[[Plan, RunPaths], object],
-    on_event: OnEvent,
-) -> None:
+def after_measuring(run: EndedRun) -> None:
     """Measure what is left of what was asked for."""
-    if is_asked(plan.request.asked):
+    if is_asked(run.plan.request.asked):
         from kbench.features.explain import measuring
 
-        measuring.explain(plan, run_paths, measured, run_cells, on_event)
+        measuring.explain(run)
 
 
 @hooks.fills

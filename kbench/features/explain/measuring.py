@@ -5,7 +5,7 @@ a training step.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from kbench import hooks, store
 from kbench.cells.spec import RunPaths
 from kbench.features.explain import import_times
 from kbench.features.parity import KIND, check
+from kbench.hooks import EndedRun
 from kbench.planning.plan import Plan
 from kbench.planning.request import OTHER_JIT, SAME_BATCH, Script
 from kbench.planning.tasks import CellTask, guest_sha256
@@ -49,14 +50,9 @@ def is_left(plan: Plan, results: RunResults) -> bool:
     )
 
 
-def explain(
-    plan: Plan,
-    run_paths: RunPaths,
-    measured: Sequence[Measured],
-    run_cells: Callable[[Plan, RunPaths], object],
-    on_event: OnEvent,
-) -> None:
+def explain(run: EndedRun) -> None:
     """Measure what is left of what was asked for to explain the cells that ended ok. Raises as `run_cells` does."""
+    plan, run_paths, measured, on_event = run.plan, run.run_paths, run.measured, run.on_event
     parts = _parts(plan, measured, on_event)
     if tasks := _to_import(plan, measured, parts, run_paths.run):
         _make_folder(run_paths.run)
@@ -66,7 +62,7 @@ def explain(
         if tasks := _left(part, run_paths.run):
             on_event(MeasuringMore(f"Explaining: {part.what}."))
             folder = _folder(part, tasks, run_paths)
-            run_cells(replace(part.plan, tasks=tuple(tasks)), replace(run_paths, run=folder))
+            run.run_cells(replace(part.plan, tasks=tuple(tasks)), replace(run_paths, run=folder))
         traced = part.plan.tasks if part.name == INSIDE and plan.request.asked.get("trace") else ()
         for task in traced:  # beside what it explains
             made = store.cell_folder(_path(part, run_paths.run), task).path / TRACE
