@@ -16,7 +16,7 @@ from kbench.records import axes
 from kbench.records.axes import Point, RowKey
 from kbench.records.values import NOT_COMPARED, OK, Measured
 from kbench.summary import TO_RUN, Summary
-from kbench.words.sentences import sentence
+from kbench.words.sentences import is_not_finite, sentence
 
 
 @dataclass(frozen=True)
@@ -114,13 +114,15 @@ def _pair(first: ComparedRun, other: ComparedRun, beside: Compared, allowed: Col
         return replace(pair, refused=reasons, kinds=kinds, verdict=NOT_COMPARED)
     reported = tuple(f"{kind}: {words}" for kind, reasons in unlike.items() for words in reasons)
     largest, epochs = _losses(mine, theirs)
+    pair = replace(pair, remarks=(*pair.remarks, *reported), largest_loss_difference=largest, compared_epochs=epochs)
+    if lost := _not_finite(first, one.row, other, two.row):
+        return replace(pair, refused=lost, verdict=NOT_COMPARED)
     to_target, target_interval = math.nan, None
     if one.row.target == two.row.target:
         seconds = (two.row.seconds_to_target, one.row.seconds_to_target)
         to_target, target_interval = between_samples(*seconds, two.to_target, one.to_target)
     return replace(
         pair,
-        remarks=(*pair.remarks, *reported),
         ratio=None if math.isnan(ratio.value) else ratio.value,
         interval=ratio.interval,
         verdict=ratio.verdict,
@@ -128,8 +130,6 @@ def _pair(first: ComparedRun, other: ComparedRun, beside: Compared, allowed: Col
         target_ratio=None if math.isnan(to_target) else to_target,
         target_interval=target_interval,
         target_verdict=verdict(target_interval),
-        largest_loss_difference=largest,
-        compared_epochs=epochs,
     )
 
 
@@ -142,6 +142,15 @@ def _not_ok(first: ComparedRun, one: Summary, other: ComparedRun, two: Summary) 
         f"{status} in {' and '.join(letters)}{f': {reason}' if reason else ''}"
         for (status, reason), letters in reasons.items()
     )
+
+
+def _not_finite(first: ComparedRun, one: Summary, other: ComparedRun, two: Summary) -> tuple[str, ...]:
+    """What is no number on which side: such a row has no rank, so its time has no ratio."""
+    sides: dict[str, list[str]] = {}  # what is alike on both sides is said once
+    for side, row in ((first, one), (other, two)):
+        if (lost := row.has("not finite")) and not row.work.once:
+            sides.setdefault(f"the {lost.aspect} {is_not_finite(lost)}", []).append(side.about.letter)
+    return tuple(f"{what} in {' and '.join(letters)}" for what, letters in sides.items())
 
 
 def _remarks(one: Summary, two: Summary) -> tuple[str, ...]:

@@ -49,10 +49,22 @@ def test_a_ratio_is_the_other_to_the_first_and_its_interval_gives_the_verdict() 
 
 
 def test_a_run_beside_itself_is_the_same_within_its_intervals_and_its_losses_are_identical() -> None:
-    cells = [measured(cell(), 9.0, 1.0, 1.01, facts=LAYERS, loss=[3.0, math.nan, 1.0], val_accuracy=0.5)]
+    cells = [measured(cell(), 9.0, 1.0, 1.01, facts=LAYERS, loss=[3.0, 2.0, 1.0], val_accuracy=0.5)]
     pair = beside(cells, cells)
     assert (pair.ratio, pair.verdict, pair.accuracy) == (1.0, NO_DIFFERENCE, EQUAL)
     assert (pair.largest_loss_difference, pair.compared_epochs) == (0.0, 3)
+
+
+def test_a_row_whose_losses_are_no_numbers_has_no_ratio_and_its_losses_are_still_compared() -> None:
+    good, lost = (
+        [measured(cell(), 9.0, 1.0, 1.01, facts=LAYERS, loss=[3.0, last, last])] for last in (2.0, math.nan)
+    )
+    both = beside(lost, lost)
+    assert (both.ratio, both.verdict, both.refused) == (None, NOT_COMPARED, ("the loss is nan from epoch 2 in A and B",))
+    assert (both.largest_loss_difference, both.compared_epochs) == (0.0, 3)
+    since = beside(good, lost)
+    assert since.refused == ("the loss is nan from epoch 2 in B",) and since.largest_loss_difference == math.inf
+    assert pairing.regressions([since], 10.0) == [since], "it learnt before"
 
 
 def test_losses_are_compared_epoch_by_epoch_between_repeats_with_one_seed() -> None:
