@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kbench.analysis.rows import Analysis
     from kbench.cells.spec import RunPaths
     from kbench.planning.plan import Plan
+    from kbench.planning.tasks import CellTask
     from kbench.records.values import Measured
     from kbench.screen.output import Output
     from kbench.session.events import OnEvent
@@ -78,6 +79,16 @@ class EventKind:
     struct: Any  # a FeatureEvent (kbench/records/reported.py), tagged with the event's name
     key: Callable[[Any], Hashable] = lambda event: ""  # what tells several of a cell apart; the last of each is kept
     counts: bool = False  # whether they are the progress of a cell, in place of epochs
+
+
+@dataclass(frozen=True)
+class GuestDriver:
+    """What does a cell in a backend's process, in place of the core's own driver."""
+
+    feature: str  # whose guest has it
+    # With `run(spec, events)`, whose errors the core tells; or with `main(spec, events) -> exit status`, which tells
+    # its own, and its end.
+    module: str
 
 
 @dataclass(frozen=True)
@@ -144,6 +155,10 @@ class Hooks:
     @_declares(firstresult=True)
     def instead(self, options: argparse.Namespace) -> int | None:
         """Run a command otherwise than its own module does, and return the exit status; None to leave it to that."""
+
+    @_declares(firstresult=True)
+    def guest_driver(self, task: CellTask) -> GuestDriver | None:
+        """What does the cell in a backend's process; None to leave it to the core, which runs an example."""
 
     @_declares
     def events(self) -> Sequence[EventKind]:  # type: ignore[empty-body]
@@ -227,6 +242,12 @@ def event_kinds() -> dict[str, EventKind]:
 def counted_events() -> tuple[bytes, ...]:
     """How a line with an event begins that is the progress of a cell."""
     return tuple(f'"event": "{name}"'.encode() for name, one in event_kinds().items() if one.counts)
+
+
+def guest_driver(task: CellTask) -> GuestDriver | None:
+    """The feature's driver that does the cell; None if the core's does."""
+    found: GuestDriver | None = plugins().hook.guest_driver(task=task)
+    return found
 
 
 def program_parts(asked: Mapping[str, Any]) -> Sequence[ProgramPart]:

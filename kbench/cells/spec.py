@@ -146,10 +146,19 @@ def spec(
             "folders": [portable(folder) for folder in _guest_folders(task.part)],
             "saved": portable(run_paths.run / SAVED),
         },
+        "driver": _driver(task),
         "published_weights": portable(weights) if weights and task.published_weights else "",
         "twin": portable(run_paths.twins[task.example, task.backend]) if task.kind == NATIVE else "",
         "events": portable(store.cell_folder(run_paths.run, task, worker).events),
     }
+
+
+def _driver(task: CellTask) -> dict[str, Any] | None:
+    """What does the cell, if that is a feature's."""
+    found = hooks.guest_driver(task)
+    if found is None:
+        return None
+    return {"driver": found.module, "folders": [portable(hooks.guest_folder(found.feature))]}
 
 
 def _guest_folders(part: Mapping[str, Any]) -> list[Path]:

@@ -75,7 +75,7 @@ def test_a_native_backend_is_given_its_twin_and_the_constants_of_the_example_and
 def test_the_spec_is_the_task_and_where_things_lie() -> None:
     made = spec(task(), DATA)
     record = {*task().record} - {"workers"}  # which it has only of several
-    assert set(made) == {*record, "schema", "identity", "data", "events", "load", "trained", "twin"}
+    assert set(made) == {*record, "schema", "identity", "data", "events", "load", "trained", "twin", "driver"}
     assert made["data"]["folder"] == "/data" and made["data"]["hash_of"] == "channels_last"
     assert made["example"].endswith("examples_models/cifar10_cnn.py") and made["events"].startswith("~/results/cells")
     assert made["device"] == "cpu"

@@ -26,8 +26,13 @@ def main(path: str) -> int:
     events.write("start", schema=SCHEMA, pid=os.getpid(), python=sys.version.split()[0])
     if spec["script"]:
         return script.ScriptRun(spec, events).run()
+    driver = parts.imported(spec["driver"]) if spec["driver"] else None
+    if hasattr(driver, "main"):
+        return int(driver.main(spec, events))
     try:
-        if (spec.get("part") or {}).get("at") == "cell":
+        if driver is not None:
+            driver.run(spec, events)
+        elif (spec.get("part") or {}).get("at") == "cell":
             parts.driver(spec).run(spec, events)
         elif spec["load"]:
             from kbench_guest.drivers import own_data
