@@ -29,10 +29,9 @@ def run(
 ) -> RunData:
     """Measure examples on backends like the command `run`; returns the measurements as pandas DataFrames.
 
-    Without `examples` those of `suite="dlbench"`, or else the core ones. options: those of the command line, with
-    underscores: `profile="smoke", repeats=3, no_plots=True`. The run's folder is in `results`, or in `results=`. In a
-    notebook the value shows its tables and plots. Raises kbench.errors.UserError, with one sentence, if the request
-    is wrong.
+    Without `examples` the core ones. options: those of the command line, with underscores: `profile="smoke",
+    repeats=3, no_plots=True`. The run's folder is in `results`, or in `results=`. In a notebook the value shows its
+    tables and plots. Raises kbench.errors.UserError, with one sentence, if the request is wrong.
     """
     from kbench.commands import from_python
 

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from kbench.analysis.rows import Analysis
     from kbench.cells.spec import RunPaths
     from kbench.planning.plan import Plan
+    from kbench.planning.request import Request
+    from kbench.planning.settings import Settings
     from kbench.planning.tasks import CellTask
-    from kbench.records.values import Measured
+    from kbench.records.values import Device, Example, Measured
     from kbench.screen.output import Output
     from kbench.session.events import OnEvent
     from kbench.store import RunRecord, RunResults
@@ -70,6 +72,21 @@ class FurtherOptions:
     of_programs: bool = False  # whether they are for a program of the user's
     kept: bool = False  # whether the request keeps them, as `asked`; then Python has them, too
     budget: Mapping[str, float] = field(default_factory=dict)  # option, as in Python -> seconds, the default with it
+    # Argument of the command -> further words that it takes.
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # Option, as in Python -> what the shell completes it to.
+    names: Mapping[str, Callable[[], list[str]]] = field(default_factory=dict)
+    examples: Path | None = None  # a text, below those of the command
+
+
+@dataclass(frozen=True)
+class ChosenExamples:
+    """What a feature has measured in place of --examples."""
+
+    examples: tuple[Example, ...]
+    named: frozenset[str]  # those that the user named one by one
+    settings: Mapping[str, Settings]  # by example
+    kept: Mapping[str, Any]  # what the request keeps of it, in `asked`
 
 
 @dataclass(frozen=True)
@@ -114,11 +131,37 @@ class EndedRun:
 
 
 @dataclass(frozen=True)
+class Section:
+    """Tables under a heading of their own, on the pages of a run."""
+
+    heading: str  # without one, each table has its own
+    tables: Sequence[Table]
+    lead: str = ""  # a sentence below the heading, in summary.md
+    hint: str = ""  # and in report.html
+    contents: str = ""  # the heading in report.html's list of contents
+    folded: bool = False  # whether report.html opens a table only on demand
+    in_summary: bool = True  # whether summary.md has it
+    in_report: bool = True  # whether report.html has it
+    on_screen: Sequence[Table] = ()  # what the screen shows of it
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A line in the plot of an example's validation accuracy."""
+
+    value: float
+    ends: tuple[float, float]  # of a band around it
+    in_words: str
+
+
+@dataclass(frozen=True)
 class Told:
     """What a feature tells of a run."""
 
     remarks: Sequence[str] = ()  # sentences below the tables
     tables: Sequence[Table] = ()
+    sections: Sequence[Section] = ()
+    references: Mapping[str, Reference] = field(default_factory=dict)  # by example
 
 
 class RunKind:
@@ -157,6 +200,14 @@ class Hooks:
         """Run a command otherwise than its own module does, and return the exit status; None to leave it to that."""
 
     @_declares(firstresult=True)
+    def chosen_examples(self, options: Mapping[str, Any], on: Sequence[Device]) -> ChosenExamples | None:
+        """What to measure in place of --examples, by an option of its own; None if that is not given. on: devices."""
+
+    @_declares
+    def planned(self, request: Request) -> Sequence[str]:  # type: ignore[empty-body]
+        """Lines of the plan that a run begins with. Each is `  WORD       what it is`."""
+
+    @_declares(firstresult=True)
     def guest_driver(self, task: CellTask) -> GuestDriver | None:
         """What does the cell in a backend's process; None to leave it to the core, which runs an example."""
 
@@ -178,7 +229,7 @@ class Hooks:
 
     @_declares
     def told(self, analysis: Analysis) -> Told:  # type: ignore[empty-body]
-        """What is said of a run, and tables beside its own. Screen, page, summary.md and JSON show them."""
+        """What is said of a run, and tables and sections beside its own. Screen, pages and JSON show them."""
 
     @_declares
     def run_kinds(self) -> Sequence[RunKind]:  # type: ignore[empty-body]
@@ -242,6 +293,17 @@ def event_kinds() -> dict[str, EventKind]:
 def counted_events() -> tuple[bytes, ...]:
     """How a line with an event begins that is the progress of a cell."""
     return tuple(f'"event": "{name}"'.encode() for name, one in event_kinds().items() if one.counts)
+
+
+def chosen_examples(options: Mapping[str, Any], on: Sequence[Device]) -> ChosenExamples | None:
+    """What a feature has measured in place of --examples. Raises UserError."""
+    found: ChosenExamples | None = plugins().hook.chosen_examples(options=options, on=on)
+    return found
+
+
+def planned(request: Request) -> list[str]:
+    """What features say in a run's plan."""
+    return [line for lines in plugins().hook.planned(request=request) for line in lines]
 
 
 def guest_driver(task: CellTask) -> GuestDriver | None:

@@ -172,7 +172,7 @@ def names_of(command: str) -> list[str]:
 
 def _entries(command: str) -> list[str | tuple[str, tuple[str, ...]]]:
     """The options of a command, those that features add to it last."""
-    added = ((one.title, one.options) for one in hooks.further_options(command))
+    added = ((one.title, one.options) for one in hooks.further_options(command) if one.options)
     return [*commands()[command].options, *added]
 
 
@@ -202,7 +202,9 @@ def add_options(parser: argparse.ArgumentParser, command: str) -> None:
 
 def examples_of(command: str) -> str:
     """The text below the command's options: help that names backends is in a file, because code must not."""
-    return commands()[command].examples.read_text("utf-8")
+    of_command, blank, rest = commands()[command].examples.read_text("utf-8").partition("\n\n")
+    added = "".join(one.examples.read_text("utf-8") for one in hooks.further_options(command) if one.examples)
+    return f"{of_command.rstrip()}\n{added}".rstrip("\n") + blank + rest
 
 
 def _overview() -> str:

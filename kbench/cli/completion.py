@@ -6,12 +6,12 @@ import argparse
 import os
 from collections.abc import Callable, Iterable
 
-from kbench import store
+from kbench import hooks, store
 from kbench.base import paths
 from kbench.cli import arguments
 from kbench.errors import UserError
 from kbench.records.values import bare
-from kbench.selection import backends, examples, suites
+from kbench.selection import backends, examples
 
 ASKED = "_ARGCOMPLETE"  # set by the shell if it asks
 
@@ -37,8 +37,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add(parser: argparse.ArgumentParser, command: str) -> None:
     arguments.add_options(parser, command)
+    known = [*_NAMES.items()]
+    known += [((name,), names) for one in hooks.further_options(command) for name, names in one.names.items()]
     for action in parser._actions:
-        for destinations, names in _NAMES.items():
+        for destinations, names in known:
             if action.dest in destinations:
                 action.completer = _last_of_list(names)  # type: ignore[attr-defined]
 
@@ -65,7 +67,6 @@ def _backends() -> list[str]:
 _NAMES: dict[tuple[str, ...], Callable[[], list[str]]] = {
     ("backends", "backend", "baseline"): _backends,
     ("examples", "example"): lambda: ["core", "all", *examples.load_all(paths.project_folder("examples_models"))],
-    ("suite",): lambda: list(suites.files()),
     ("like",): lambda: [path.stem for path in examples.files()],
     ("run", "runs"): lambda: ["latest", *store.names(paths.with_home("results"))],
 }

@@ -26,11 +26,11 @@ COMMANDS: Mapping[str, Command] = {
         "measure examples on backends (the default: `%(prog)s --backends a,b` is `%(prog)s run --backends a,b`)",
         *_named("run"),
         options=(
-            *SELECTION, "--suite", VARIANTS, "--profile", OVERRIDES, HOW_OFTEN, MORE, *OF_CELLS, DATA,
+            *SELECTION, VARIANTS, "--profile", OVERRIDES, HOW_OFTEN, MORE, *OF_CELLS, DATA,
             "--baseline", "--name", "--dry-run", DETAIL, "--no-plots", *SHOWN, "--results",
         ),
         usual=(
-            "--backends", "--examples", "--suite", "--profile", "--epochs", "--batch-size", "--repeats", "--budget",
+            "--backends", "--examples", "--profile", "--epochs", "--batch-size", "--repeats", "--budget",
             "--device", "--baseline", "--name", "--dry-run", "--verbose",
         ),
     ),
@@ -68,11 +68,11 @@ COMMANDS: Mapping[str, Command] = {
         takes_program=True,
     ),
     "list": Command(
-        "List backends and examples: what each is and can do, whether it is installed; or suites; or your runs; or "
-        "published figures; or kbench's features.",
-        "backends and examples; `list suites`: published comparisons; `list runs`: your runs",
+        "List backends and examples: what each is and can do, whether it is installed; or your runs; or kbench's "
+        "features; or what else is named here.",
+        "backends and examples; `list runs`: your runs; `list features`: what else kbench can do",
         *_named("list"),
-        options=("what", "workload", "--variables", "--format", "--python", "--results"),
+        options=("what", "--variables", "--format", "--python", "--results"),
     ),
     "setup": Command(
         "Create the backends' environments where they are missing. Measures nothing.",

@@ -65,13 +65,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     },
     "--examples": {
         "metavar": "LIST",
-        "help": "names from `list`, your own files, core (default: those that take minutes), or all; with --suite, "
-        "which of its examples",
-    },
-    "--suite": {
-        "metavar": "SUITE",
-        "help": "measure a suite: a name from `list suites`, or your own file.toml. Options that you give replace "
-        "the suite's; --profile smoke takes only the first of several batch sizes, threads, layouts and data",
+        "help": "names from `list`, your own files, core (default: those that take minutes), or all",
     },
     "--python": {
         **_REPEATED,
@@ -256,13 +250,12 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "nargs": "?",
         _IN: {
             "list": {
-                **_one_of("list", ("all", "backends", "examples", "suites", "published", "runs", "features")),
+                **_one_of("list", ("all", "backends", "examples", "runs", "features")),
                 "default": "all",
             },
             "clean": {**_one_of("clean", KINDS), "help": "what to remove (default: nothing, only list)"},
         },
     },
-    "workload": {"nargs": "?", "help": "with published: only the figures of this workload"},
 }
 
 
@@ -272,11 +265,15 @@ def how(option: str, command: str) -> dict[str, Any]:
         if asked.option == option:
             return _of_axis(asked, command)
     of_feature = {**hooks.commands()[command].declared} if command in hooks.commands() else {}
-    for further in hooks.further_options(command):
+    added = hooks.further_options(command)
+    for further in added:
         of_feature |= further.declared
     declared = OPTIONS.get(option, {})
     found = {name: value for name, value in declared.items() if name != _IN}
-    return {**found, **declared.get(_IN, {}).get(command, {}), **of_feature.get(option, {})}
+    found |= {**declared.get(_IN, {}).get(command, {}), **of_feature.get(option, {})}
+    if words := [word for further in added for word in further.words.get(option, ())]:
+        found |= _one_of(command, (*found["choices"], *words))
+    return found
 
 
 def asked_by(command: str) -> list[tuple[Axis, Asked]]:

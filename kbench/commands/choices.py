@@ -18,21 +18,17 @@ from kbench.environments import interpreters
 from kbench.environments.interpreters import Choice
 from kbench.errors import UserError
 from kbench.machine import devices
-from kbench.planning.request import BUDGET, ChosenPython, Request, Script, cores
+from kbench.planning.request import BUDGET, ChosenPython, Request, Script
 from kbench.records import axes
 from kbench.records.values import PRECISION, Backend, Device, Example
 from kbench.screen.output import Output
 from kbench.screen.terminal import USUAL
-from kbench.selection import examples, scripts, suites, variants
+from kbench.selection import examples, scripts, variants
 from kbench.selection import names as selection
 from kbench.selection.known import known_examples
-from kbench.selection.suites import Suite
 from kbench.tables import columns
 
 Options = Mapping[str, Any]  # of a command, by the names that kbench.cli.options gives them
-
-# What a suite says of its examples, where the user does not.
-_OF_SUITE = ("batch_size", "workers", "threads", "image_data_format", "task", "data_source")
 
 # Options for a program, of commands that take examples, too.
 _OF_PROGRAMS = {
@@ -49,9 +45,9 @@ def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Devic
     chosen = selection.in_settings(chosen, _settings(options))
     on = tuple(devices.choose(one, gpus) for one in options["device"].split(","))
     program, module = _script(options)
-    suite = None
-    if options.get("suite"):
-        named, suite = _suite(options, on)
+    of_feature = hooks.chosen_examples(options, on)
+    if of_feature is not None:
+        named = selection.Chosen(of_feature.examples, of_feature.named)
     else:
         named = _examples(options) if program is None else selection.Chosen((program,), frozenset({program.name}))
     pythons = chosen_pythons(options, known)
@@ -68,8 +64,8 @@ def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Devic
         "pythons": {name: ChosenPython(paths.portable(one.path), one.as_is) for name, one in pythons.items()},
         "values": values(options) | {axes.DEVICE: tuple(one.label for one in on)},
         "threads_each": options.get("threads") is not None,
-        "suite": suite,
-        "asked": _asked_of_features(options),
+        "settings": of_feature.settings if of_feature else {},
+        "asked": _asked_of_features(options) | dict(of_feature.kept if of_feature else {}),
         "data_dir": None if mirror is None else paths.portable(mirror),
         "pass_env": passed_variables(options),
         "baseline": chosen_baseline(options.get("baseline"), [one.name for one in chosen.chosen]),
@@ -121,26 +117,6 @@ def _script(options: Options) -> tuple[Example | None, str]:
         return None, ""
     named = scripts.find_program(file, module)
     return scripts.load(named.file, named.module), named.module
-
-
-def _suite(options: Options, on: Sequence[Device]) -> tuple[selection.Chosen[Example], Suite]:
-    """The examples of --suite, and what is left of it by the other options. Raises UserError."""
-    path, file = suites.find(options["suite"])
-    chosen = suites.chosen_examples(path, file, known_examples(), options["examples"])
-    typed = {"data" if name == "data_source" else name for name in _OF_SUITE if options.get(name) is not None}
-    typed |= {"steps"} if options["samples"] is not None else set()
-    resolved = suites.resolved(
-        path,
-        file,
-        chosen,
-        typed=typed,
-        on_gpu=all(one.kind == suites.GPU for one in on),
-        smoke=options["profile"] == "smoke",
-        cores=max(cores()),
-    )
-    return selection.Chosen(
-        chosen, frozenset(options["examples"].split(",") if options["examples"] else ())
-    ), resolved
 
 
 def _examples(options: Options) -> selection.Chosen[Example]:

@@ -7,13 +7,10 @@ import re
 import shlex
 import textwrap
 from collections.abc import Mapping
-from dataclasses import asdict
-from pathlib import Path
 
 from kbench import datasets, hooks
 from kbench.base import paths
 from kbench.commands import choices, list_runs
-from kbench.comparison import published
 from kbench.environments import costs, ensure, interpreters
 from kbench.environments.interpreters import Choice
 from kbench.errors import Unavailable, Unsupported, UserError
@@ -21,43 +18,26 @@ from kbench.machine import devices
 from kbench.records import workloads
 from kbench.records.values import Backend, Device, Example
 from kbench.screen import terminal
-from kbench.selection import suites
 from kbench.selection.builds import pick_build
 from kbench.selection.known import known_backends, known_examples
 from kbench.tables import grid
-from kbench.tables import published as tables
-from kbench.tables.csv import records_csv
-from kbench.words.text import as_json, nearest
 
 _BACKENDS = ["backend", "what it is", "can", "Python", "installed"]
 _COSTS = ["install (s)", "size (MiB)", "packages", "Python used", "compilers"]  # of data: a table has no room
 _VARIABLES = ["backend", "variable", "value"]
 _EXAMPLES = ["example", "does", "data", "parameters", "full", "what it is"]
 _FEATURES = ["feature", "what it does"]
-_SUITES = ["suite", "examples", "varies", "what it is"]
-_PUBLISHED = "published"
 
 
 def main(options: argparse.Namespace) -> int:
     """Print the requested tables. Raises UserError."""
-    if options.what == _PUBLISHED:
-        _print_published(options.workload, options.format)
-        return 0
     if options.what == "runs":
-        if options.workload:
-            raise UserError(f"`list runs` shows all runs; `report {options.workload}` shows one.")
         list_runs.print_runs(options.results, options.format)
         return 0
-    if options.workload:
-        raise UserError(f"{options.workload!r} is for {_PUBLISHED}: `list {_PUBLISHED} {options.workload}`.")
-    if options.variables and options.what in ("suites", "examples", "features"):
+    if options.variables and options.what in ("examples", "features"):
         raise UserError("--variables are those of backends: `list backends --variables`.")
     if options.what == "features":
         shown = {"features": grid.Grid(_FEATURES, [[*one] for one in hooks.of_features().items()])}
-        terminal.print_text(grid.printed(shown, options.format, terminal.width()))
-        return 0
-    if options.what == "suites":
-        shown = {"suites": grid.Grid(_SUITES, [_suite(*one) for one in suites.files().items()])}
         terminal.print_text(grid.printed(shown, options.format, terminal.width()))
         return 0
     known = known_backends()
@@ -128,28 +108,6 @@ def _variables(backend: Backend, device: Device, pythons: Mapping[str, Choice]) 
     return found
 
 
-def _print_published(workload: str | None, form: str) -> None:
-    figures = published.read()
-    workloads = list(dict.fromkeys(one.workload for one in figures))
-    if workload:
-        if workload not in workloads:
-            hint = nearest(workload, workloads)
-            raise UserError(f"There is no published figure of {workload!r}{hint}")
-        figures = [one for one in figures if one.workload == workload]
-    if form == "csv":
-        terminal.print_text(records_csv([asdict(figure) for figure in figures]).rstrip())
-    elif form == "json":
-        terminal.print_text(as_json([asdict(figure) for figure in figures]))
-    else:
-        examples = known_examples()
-        heads, rows = tables.figure_rows(figures) if workload else tables.workload_rows(figures, examples)
-        shown = {_PUBLISHED: grid.Grid(heads, rows)}
-        terminal.print_text(grid.printed(shown, form, terminal.width()))
-        if form == "table":
-            said = tables.WHERE if workload else f"{tables.covered(figures, examples)} {tables.WHERE}"
-            terminal.print_text(textwrap.fill(said, terminal.width(), initial_indent="\n"))
-
-
 def _backend(backend: Backend, device: Device, pythons: Mapping[str, Choice]) -> list[str]:
     can = " and ".join(task for task in ("train", "infer") if task in backend.can)
     python = ", ".join(backend.python)
@@ -186,11 +144,6 @@ def _cost(backend: Backend, device: Device, pythons: Mapping[str, Choice]) -> li
     seconds = "" if cost.seconds is None else f"{cost.seconds:.0f}"
     python = f"{cost.python}, made by kbench" if cost.python_made else cost.python
     return [seconds, f"{cost.mib:.0f}", str(cost.packages), python, compilers]
-
-
-def _suite(name: str, path: Path) -> list[str]:
-    suite = suites.load(path)
-    return [name, ", ".join(suite.examples), ", ".join(suites.varied(suite)), suite.title]
 
 
 def _example(example: Example) -> list[str]:

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from kbench import store
 from kbench.analysis.rows import Analysis, command_to_repeat, tuned
-from kbench.comparison import published, published_accuracy
-from kbench.comparison.published_accuracy import PublishedAccuracy
 from kbench.comparison.scaling import within
 from kbench.machine.provenance import describe
 from kbench.outputs.findings import findings_json
@@ -27,12 +25,10 @@ from kbench.plots.styles import OWN, Style, caption, key, row_styles, same_learn
 from kbench.records import axes
 from kbench.records.values import FAILED, TIMEOUT, Measured
 from kbench.report.page import html
-from kbench.selection import suites
 from kbench.store.files import os_errors_as_user_errors, remove_others, replace
 from kbench.store.reading import RunResults
 from kbench.summary import Summary
 from kbench.tables import data
-from kbench.tables import suites as suite_tables
 from kbench.tables.content import by_example, of_table
 from kbench.tables.csv import epochs_csv, memory_csv, summary_csv
 from kbench.tables.latex import latex
@@ -57,7 +53,7 @@ def rebuild(analysis: ToldRun, style: Style = OWN, plots: bool = True) -> list[P
     results, rows = analysis.run, analysis.rows
     run = results.folder
     shown = of_report(analysis)
-    drawings = _plots(analysis, style, shown.accuracies) if plots else {}
+    drawings = _plots(analysis, style) if plots else {}
     pngs = {example: [path for path in found if path.endswith(".png")] for example, found in drawings.items()}
     pngs = pngs if plots else _kept(run, rows)
     files: dict[str, str | bytes] = {
@@ -92,8 +88,6 @@ def report(runs: Iterable[ToldRun]) -> bytes:
 def of_report(analysis: ToldRun) -> Run:
     """The run as report.html shows it."""
     results, summaries = analysis.run, analysis.rows
-    figures = published.read_or_empty()
-    suite = suites.of_request(results.request)
     return Run(
         name=results.name,
         created=results.created,
@@ -105,21 +99,18 @@ def of_report(analysis: ToldRun) -> Run:
         measured=analysis.lines,
         remarks=analysis.remarks,
         failures=[one for one in results.measured if one.outcome.status in (FAILED, TIMEOUT)],
-        published=published.beside_figures(summaries, figures),
-        accuracies=published_accuracy.match_published(summaries, results.measured, figures),
-        addresses=published.addresses(),
         repeat_command=command_to_repeat(results),
         tuned=tuned(results),
         further=analysis.tables,
-        suite=suite,
-        laid_out=suite_tables.tables(suite, summaries, figures) if suite else (),
+        sections=analysis.sections,
+        references=analysis.references,
     )
 
 
 Drawings = dict[str, dict[str, bytes]]  # per example, and under "" for the whole run: bytes by path below the run
 
 
-def _plots(analysis: Analysis, style: Style, accuracies: Sequence[PublishedAccuracy]) -> Drawings:
+def _plots(analysis: ToldRun, style: Style) -> Drawings:
     """The run's plots. Raises UserError where the user's style cannot be drawn."""
     results, style = analysis.run, signed(style, [analysis])
     summaries = [row for row in analysis.rows if row.work.compared]
@@ -135,8 +126,8 @@ def _plots(analysis: Analysis, style: Style, accuracies: Sequence[PublishedAccur
         differing = {key(row) for row in rows if row.differs}
         learning = {row.key for row in same_learning(rows)}
         trained = [one for one in cells[of_table(rows[0])] if one.cell.key in learning]
-        of_network = next((one for one in accuracies if one.example == rows[0].example), None)
-        curves = convergence(trained, chosen, differing, style, of_network) if rows[0].work.trains else {}
+        reference = analysis.references.get(rows[0].example)
+        curves = convergence(trained, chosen, differing, style, reference) if rows[0].work.trains else {}
         stem = file_name(example)
         drawn[example] = _named(f"{stem}-convergence", curves) | _named(f"{stem}-seconds", bars(rows, chosen, style))
         if any(row.memory_growth_mib for row in rows):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from kbench import hooks
 from kbench.analysis.rows import Analysis
 from kbench.analysis.times import machine_stability
-from kbench.hooks import Told
+from kbench.hooks import Reference, Section, Told
 from kbench.outputs import compared_lines
 from kbench.tables.content import Table
 
@@ -38,3 +38,13 @@ class ToldRun(Analysis):
     def tables(self) -> Sequence[Table]:
         """The tables of features."""
         return [one for told in self.of_features for one in told.tables]
+
+    @cached_property
+    def sections(self) -> Sequence[Section]:
+        """Their sections of the pages."""
+        return [one for told in self.of_features for one in told.sections]
+
+    @cached_property
+    def references(self) -> Mapping[str, Reference]:
+        """Their lines in the plots of examples."""
+        return {example: one for told in self.of_features for example, one in told.references.items()}

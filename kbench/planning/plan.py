@@ -31,7 +31,7 @@ from kbench.records.values import (
 )
 from kbench.selection import examples, scripts, variants
 
-OF_SUITE = ": "  # between a dataset and what a suite asks for
+ASKED_FOR = ": "  # between a dataset and what an example's settings ask for
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class Plan:
     gpus: tuple[Device, ...] = ()  # all of this machine
 
     def dataset(self, task: CellTask) -> str:
-        """The name of the task's data; where its suite says whether real or synthetic, with that."""
+        """The name of the task's data; where its settings say whether real or synthetic, with that."""
         name = next(one.data for one in self.examples if one.name == task.example)
-        return f"{name}{OF_SUITE}{task.source}" if task.source else name
+        return f"{name}{ASKED_FOR}{task.source}" if task.source else name
 
     def to_measure(self) -> tuple[CellTask, ...]:
         """The tasks without a verdict."""

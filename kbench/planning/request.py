@@ -17,11 +17,11 @@ from kbench.base.masking import MASK, masked_arguments, without_passwords
 from kbench.environments.interpreters import Choice
 from kbench.errors import UserError
 from kbench.machine.host import visible_cores
+from kbench.planning.settings import Settings, Values
 from kbench.planning.tasks import start_of_sha256
 from kbench.records import axes
 from kbench.records.axes import Value
-from kbench.records.values import Example, base
-from kbench.selection.suites import INFER, Suite
+from kbench.records.values import INFER, Example, base
 from kbench.selection.variants import named_arguments
 
 BUDGET = 600.0  # seconds, by default
@@ -97,8 +97,8 @@ class Request:
     values: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     threads_each: bool = False  # whether each worker has so many threads; else several workers divide them
     worker_per_machine: bool = False  # whether several workers of a cell are on as many machines
-    suite: Suite | None = None  # what it says of an example counts instead of the fields above
-    steps: Count | None = None  # of a suite: an epoch has at least so many
+    settings: Mapping[str, Settings] = field(default_factory=dict)  # by example: they count instead of the above
+    steps: Count | None = None  # of an example's settings: an epoch has at least so many
     profile: Literal["smoke", "quick", "full"] = "quick"
     repeats: Count = 1
     processes: Count = 3  # of a row: a whole one, and others that only time some steps; fewer if starting takes long
@@ -141,11 +141,10 @@ class Request:
         return tuple(sorted({one for one in self.on(axis) if isinstance(one, int)}))
 
     def of(self, example: str, task: str) -> Request:
-        """The request for one example and task of its suite."""
-        if self.suite is None or example not in self.suite.settings:
+        """The request for one example and task, by its settings."""
+        if example not in self.settings:
             return self
-        settings = self.suite.settings[example]
-        given = settings.infer if task == INFER else settings.train
+        given = self._settings_of(example, task)
         values = {
             name: of
             for name in (axes.BATCH_SIZE, axes.WORKERS, axes.THREADS, axes.LAYOUT)
@@ -156,14 +155,16 @@ class Request:
 
     def tasks_of(self, example: Example) -> tuple[str, ...]:
         """What is to be done with the example. Inference is possible with any, training not."""
-        settings = self.suite.settings.get(example.name) if self.suite else None
-        asked = (*(settings.task if settings else ()),) or self.on(axes.TASK) or (example.task,)
+        asked = self.settings.get(example.name, Settings()).task or self.on(axes.TASK) or (example.task,)
         return (INFER,) if INFER in asked and example.task == INFER else tuple(dict.fromkeys(map(str, asked)))
 
     def sources_of(self, example: str, task: str) -> tuple[str, ...]:
-        """Whether its suite asks for real data, synthetic ones, or both; empty if it leaves that to the run."""
-        settings = self.suite.settings.get(example) if self.suite else None
-        return () if settings is None else (settings.infer if task == INFER else settings.train).data
+        """Whether its settings ask for real data, synthetic ones, or both; empty if they leave that to the run."""
+        return self._settings_of(example, task).data
+
+    def _settings_of(self, example: str, task: str) -> Values:
+        settings = self.settings.get(example, Settings())
+        return settings.infer if task == INFER else settings.train
 
     def seed_of(self, repeat: int) -> int:
         """The seed of a repeat (1, 2, ...): the same for all backends."""

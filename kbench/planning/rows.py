@@ -33,8 +33,10 @@ from kbench.records.values import (
     CHANNELS_FIRST,
     CHANNELS_LAST,
     EXPORT,
+    INFER,
     NATIVE,
     SCRIPT,
+    TRAIN,
     UNAVAILABLE,
     UNSUPPORTED,
     Backend,
@@ -44,7 +46,6 @@ from kbench.records.values import (
 )
 from kbench.selection import sources, twins
 from kbench.selection.builds import pick_build
-from kbench.selection.suites import INFER, TRAIN
 
 # Time limits only catch cells that hang. The slowest cells of the reference run took 0.02 s per training sample,
 # 0.7 s per sample of ResNet-50's inference, and 160 s to compile.
@@ -195,9 +196,9 @@ def _values(example: Example, request: Request) -> dict[str, Sequence[Value]]:
 
 
 def _samples(example: Example, request: Request) -> int:
-    """Those of the profile; in a suite so many that its steps fit, of the largest batch, as far as there are any."""
+    """Those of the profile; by settings so many that their steps fit, of the largest batch, as far as it goes."""
     samples = example.profiles[request.profile].samples
-    if request.suite is None:
+    if not request.settings:
         return samples
     steps = 1 if request.profile == "smoke" else request.steps or 1
     largest = max(request.numbers_on(BATCH_SIZE) or (example.batch_size,))

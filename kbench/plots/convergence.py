@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from kbench.analysis.learning import learning_curves
-from kbench.comparison.published_accuracy import PublishedAccuracy
+from kbench.hooks import Reference
 from kbench.plots.styles import (
     OWN,
     Key,
@@ -41,7 +41,7 @@ METRICS = {
     "loss": "training loss",
 }
 WIDE = 8.0  # the ratio of slowest to fastest above which a linear axis leaves the fastest no room
-_PRINTED = "#777777"
+_REFERENCE = "#777777"
 _MOST_LINES = 20  # of repeats: more would be a blot, and the band around their mean shows the same
 _WIDTH = 9.0  # inches, of the figure
 
@@ -51,21 +51,21 @@ def convergence(
     styles: Mapping[Key, RowStyle],
     differing: Collection[Key] = (),
     style: Style = OWN,
-    published: PublishedAccuracy | None = None,
+    reference: Reference | None = None,
 ) -> dict[str, bytes]:
     """The plot of one example's cells as {"png": ..., "svg": ...}; empty where no cell has a metric.
 
     Up to 20 repeats are thin lines, their mean is a thick one with a band of one standard deviation, and a cell that
     did not end ok ends at a cross. The legend marks the `differing` rows, which were not measured like the others.
-    Of a validation accuracy the `published` one is a grey line, with a band from the lowest to the highest.
+    Of a validation accuracy the `reference` is a grey line, with a band.
     """
     metric = next((name for name in METRICS if any(learning_curves.has(one, name) for one in measured)), None)
     if metric is None:
         return {}
     marked = {row: replace(how, label=f"{how.label} (differs)") for row, how in styles.items() if row in differing}
     drawn = [one for one in measured if learning_curves.has(one, metric)]
-    printed = published if metric == "val_accuracy" else None
-    return render(lambda: _figure(drawn, {**styles, **marked}, metric, style, printed), style)
+    shown = reference if metric == "val_accuracy" else None
+    return render(lambda: _figure(drawn, {**styles, **marked}, metric, style, shown), style)
 
 
 def _figure(
@@ -73,21 +73,21 @@ def _figure(
     styles: Mapping[Key, RowStyle],
     metric: str,
     style: Style = OWN,
-    published: PublishedAccuracy | None = None,
+    reference: Reference | None = None,
 ) -> Figure:
     rows: dict[Key, list[Measured]] = {}
     for one in sorted(measured, key=lambda one: styles[key(one.cell)].label):
         rows.setdefault(key(one.cell), []).append(one)
     width = style.size[0] if style.size else _WIDTH
     names = [_label(cells, styles[row]) for row, cells in rows.items()]
-    names += [published.in_words] if published else []
+    names += [reference.in_words] if reference else []
     columns = legend_columns(names, width)
     figure = Figure(figsize=style.size or (_WIDTH, 3.6 + 0.2 * math.ceil(len(names) / columns)), layout="constrained")
     by_epoch, by_seconds = figure.subplots(1, 2, sharey=True)
     curves = {row: [learning_curves.curve(one, metric) for one in cells] for row, cells in rows.items()}
     handles = [_draw_row(by_epoch, by_seconds, cells, curves[row], styles[row]) for row, cells in rows.items()]
-    if published:
-        handles.append(_draw_published((by_epoch, by_seconds), published))
+    if reference:
+        handles.append(_draw_reference((by_epoch, by_seconds), reference))
     example = measured[0].cell.example
     figure.suptitle(titled(example, example, style), fontsize=points(11))
     by_epoch.set(xlabel="epoch", ylabel=METRICS[metric])
@@ -131,12 +131,12 @@ def _draw_row(
     return Line2D([], [], label=_label(cells, how), **handle)
 
 
-def _draw_published(panels: Sequence[Axes], published: PublishedAccuracy) -> Line2D:
+def _draw_reference(panels: Sequence[Axes], reference: Reference) -> Line2D:
     """Draw its line in both panels; return the legend's entry."""
     for axes in panels:
-        axes.axhspan(*published.ends, color=_PRINTED, alpha=0.25, linewidth=0, zorder=0)
-        axes.axhline(published.value, color=_PRINTED, linewidth=1.2, linestyle=(0, (1, 1.5)), zorder=1)
-    return Line2D([], [], color=_PRINTED, linewidth=1.2, linestyle=(0, (1, 1.5)), label=published.in_words)
+        axes.axhspan(*reference.ends, color=_REFERENCE, alpha=0.25, linewidth=0, zorder=0)
+        axes.axhline(reference.value, color=_REFERENCE, linewidth=1.2, linestyle=(0, (1, 1.5)), zorder=1)
+    return Line2D([], [], color=_REFERENCE, linewidth=1.2, linestyle=(0, (1, 1.5)), label=reference.in_words)
 
 
 def _label(cells: Sequence[Measured], how: RowStyle) -> str:

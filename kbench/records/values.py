@@ -60,7 +60,7 @@ IN_FULL = (NATIVE, EXPORT)  # the groups whose backends are named in full, and a
 # What the times of a script's row are of: an epoch, a call, the whole program, or what is in no other row.
 EPOCH, CALL, STEP, RUN, REST = "epoch", "call", "step", "run", "rest"
 
-SCRIPT = "script"  # the task of a user's program; others are "train" and "infer"
+TRAIN, INFER, SCRIPT = "train", "infer", "script"  # what is done: SCRIPT with a user's program
 
 CHANNELS_FIRST = "channels_first"
 CHANNELS_LAST = "channels_last"

@@ -99,13 +99,13 @@ const kbenchCharts = (() => {
           scale: chart.log ? { type: "log", nice: false, padding: 12 } : { zero: true }, axis: { tickCount: 6, ...duration(Math.max(...chart.columns.seconds)) } });
     const y = number("value", { title: null, scale: { zero: false }, axis: { tickCount: 6 } });
     const band = { mark: { type: "area", opacity: 0.16, line: false }, encoding: { y: number("low"), y2: { field: "high" } } };
-    const printed = chart.published === undefined ? [] : [
+    const reference = chart.reference === undefined ? [] : [
       { data: { values: [{ low: chart.ends[0], high: chart.ends[1] }] }, mark: { type: "rect", opacity: 0.15, tooltip: false },
         encoding: { x: null, y: number("low"), y2: { field: "high" }, color: { value: "var(--faint)" } } },
-      { data: { values: [{ value: chart.published }] }, mark: { type: "rule", strokeWidth: 1.2, strokeDash: [2, 3], tooltip: false },
+      { data: { values: [{ value: chart.reference }] }, mark: { type: "rule", strokeWidth: 1.2, strokeDash: [2, 3], tooltip: false },
         encoding: { x: null, y: number("value"), color: { value: "var(--faint)" } } },
     ];
-    return lines(values, styles, hidden, x, y, [...printed, ...(several ? [band] : [])], [
+    return lines(values, styles, hidden, x, y, [...reference, ...(several ? [band] : [])], [
       number("epoch", { format: "d" }),
       number("seconds", { title: "training time (s)", format: ".4" }),
       number("value", { title: chart.metric, format: chart.accuracy ? ".4f" : ".4" }),

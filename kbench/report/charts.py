@@ -14,8 +14,8 @@ from kbench.analysis.learning import learning_curves
 from kbench.analysis.times import step_times
 from kbench.analysis.times.overall import PerformanceProfile
 from kbench.analysis.times.shown_ratios import words as matrix_words
-from kbench.comparison.published_accuracy import PublishedAccuracy
 from kbench.comparison.scaling import Lines
+from kbench.hooks import Reference
 from kbench.plots.convergence import METRICS, WIDE
 from kbench.plots.scaling import ideal_label, line_styles
 from kbench.plots.styles import Key, RowStyle, key, same_learning
@@ -47,7 +47,7 @@ def of_example(
     measured: Sequence[Measured],
     styles: Mapping[Key, RowStyle],
     most: int,
-    published: PublishedAccuracy | None = None,
+    reference: Reference | None = None,
 ) -> list[Chart]:
     """The charts of one example, in the order of the page; `most` points a curve. None of what is outside Keras."""
     if not rows[0].work.compared:
@@ -59,7 +59,7 @@ def of_example(
     charts: list[Chart] = []
     if rows[0].work.trains and (metric := _learnt(measured)):
         drawn = {key(row): labels[key(row)] for row in same_learning(rows)}
-        charts += _curves(metric, cells, drawn, most, published if metric == "val_accuracy" else None)
+        charts += _curves(metric, cells, drawn, most, reference if metric == "val_accuracy" else None)
     bars = (_times(rows, labels), _phases(rows, cells, labels), _memory(rows, labels))
     return [chart for chart in (*bars, *charts) if chart]
 
@@ -102,7 +102,7 @@ def _curves(
     cells: Mapping[Key, Sequence[Measured]],
     labels: Mapping[Key, str],
     most: int,
-    published: PublishedAccuracy | None,
+    reference: Reference | None,
 ) -> list[Chart]:
     drawn = {label: points for row, label in labels.items() if (points := curve(cells.get(row, ()), metric, most))}
     longest = max((len(one.epochs) for group in cells.values() for one in group), default=0)
@@ -119,13 +119,13 @@ def _curves(
         " ".join(
             [
                 *([f"{most} of {longest:,} epochs of each curve are drawn."] if longest > most else []),
-                *([f"Grey line: {published.in_words}."] if published else []),
+                *([f"Grey line: {reference.in_words}."] if reference else []),
             ]
         ),
     )
     name = METRICS[metric]
     shared |= {"metric": name, "accuracy": "accuracy" in metric}
-    shared |= {"published": published.value, "ends": list(published.ends)} if published else {}
+    shared |= {"reference": reference.value, "ends": list(reference.ends)} if reference else {}
     wide = first > 0 and max(seconds) / min(seconds) > WIDE
     # The chart against seconds takes the values of the one before it.
     return [

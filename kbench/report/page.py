@@ -15,6 +15,7 @@ from kbench.analysis.times.overall import profiles
 from kbench.analysis.times.shown_ratios import open_rankings, shown_ratio, sure_ratio
 from kbench.analysis.times.shown_ratios import words as matrix_words
 from kbench.comparison.scaling import Lines, within
+from kbench.hooks import Section
 from kbench.plots.overview import scale
 from kbench.plots.performance_profile import in_words as profile_in_words
 from kbench.plots.performance_profile import of_backends
@@ -22,9 +23,9 @@ from kbench.plots.scaling import line_styles
 from kbench.plots.styles import Key, RowStyle, key, place_labels, row_styles
 from kbench.records.axes import AXES, Point
 from kbench.records.values import NOT_COMPARED, OK, Measured
-from kbench.report import charts, colors, learning_text, published_tables, templates
+from kbench.report import charts, colors, learning_text, templates
 from kbench.summary import Summary
-from kbench.tables import configuration, keras_cost, overall, suites
+from kbench.tables import configuration, keras_cost, overall
 from kbench.tables.answers import headline, over_all
 from kbench.tables.content import Table, by_example, of_table, remarks_once, table
 from kbench.tables.page import Run, versions
@@ -126,7 +127,6 @@ def _run(
     for one in run.measured:
         cells.setdefault(of_table(one.cell), []).append(one)
     groups = by_example(run.summaries)
-    printed = {one.example: one for one in run.accuracies}
     # Each with footnotes of its own: a reader may go to a section by a link.
     contents = map(_answer_first, remarks_once(table(rows, repeat_command=run.repeat_command) for rows in groups))
     examples = [
@@ -135,7 +135,9 @@ def _run(
                 f"r{number}e{position}",
                 rows[0].title,
                 [
-                    *charts.of_example(rows, cells[of_table(rows[0])], chosen, each, printed.get(rows[0].example)),
+                    *charts.of_example(
+                        rows, cells[of_table(rows[0])], chosen, each, run.references.get(rows[0].example)
+                    ),
                     *_along([one for one in sweeps if one.title == rows[0].title], chosen),
                 ],
             ),
@@ -161,17 +163,9 @@ def _run(
         "remarks": run.remarks,
         "matrix": _matrix(run.summaries, chosen, styles),
         "examples": examples,
-        "suite": {"heading": suites.heading(run.suite), "source": suites.source(run.suite)}
-        if run.laid_out and run.suite
-        else None,
-        "laid_out": [
-            (one, [(None, "own" if suites.is_own(cells, one.columns) else "") for cells in one.rows])
-            for one in run.laid_out
-        ],
+        "sections": [_section(one) for one in run.sections if one.in_report and one.tables],
         "cost": keras_cost.table(run.summaries),
         "further": run.further,
-        "in_print": published_tables.tables(run.published, run.addresses),
-        "accuracies": published_tables.reached(run.accuracies),
         "configuration": configuration.tables(run.provenance, run.examples, run.measured, run.summaries),
         "variables": [
             (name, [f"{key}={value}" for key, value in some.items()])
@@ -180,6 +174,16 @@ def _run(
         "versions": versions(run.summaries, run.backends),
         "failures": [(one, Markup("\n").join(map(plain, one.outcome.last_lines))) for one in run.failures],
     }
+
+
+def _section(section: Section) -> dict[str, Any]:
+    """A feature's section; a folded table by what stands before the brackets of its heading, and what in them."""
+    tables = []
+    for one in section.tables:
+        name, _, facts = one.heading.rpartition(" (")
+        marks = [(None, "own" if number in one.own else "") for number in range(len(one.rows))] if one.own else None
+        tables.append((name, facts.removesuffix(")"), one, marks))
+    return {**vars(section), "tables": tables}
 
 
 _RATIOS = ("times slower", "x baseline", "verdict")

@@ -9,17 +9,13 @@ from pathlib import Path
 from typing import TextIO
 
 from kbench import store
-from kbench.comparison import published
 from kbench.machine.provenance import describe
 from kbench.outputs.told import ToldRun
 from kbench.screen import terminal
 from kbench.screen.colors import painter
 from kbench.screen.terminal import TABLE, USUAL, VERBOSE
-from kbench.selection import suites
 from kbench.store.files import replace
-from kbench.summary import Summary
 from kbench.tables import at_a_glance, columns, csv, interrupted, keras_cost, lost, markdown, overall, text
-from kbench.tables import suites as suite_tables
 from kbench.tables.columns import ColumnChoice
 from kbench.tables.content import Table
 from kbench.words.text import as_json, at_blanks
@@ -77,7 +73,7 @@ def print_rows(analysis: ToldRun, wanted: Output) -> None:
             print(f"\n{at_blanks(sentence, width)}")
         print()
         again = terminal.repeat_command(run, rows)
-        if _is_short(run, rows, wanted):
+        if _is_short(analysis, wanted):
             terminal.print_text(at_a_glance.text(ordered, width, again, painter(sys.stdout)))
         else:
             above = [*lost.sentences(rows), *([] if wanted.shown.columns else overall.sentences(rows))]
@@ -86,7 +82,7 @@ def print_rows(analysis: ToldRun, wanted: Output) -> None:
                     [*(at_blanks(one, width) for one in above), text.text(ordered, width, again, wanted.shown)]
                 )
             )
-            for one in _further(analysis, measured_only=True):
+            for one in _further(analysis, on_screen=True):
                 terminal.print_text("\n" + text.together([one], width, "in summary.md"))
         for remark in remarks:
             if remark not in analysis.answers:
@@ -94,10 +90,10 @@ def print_rows(analysis: ToldRun, wanted: Output) -> None:
     export_rows(analysis, wanted)
 
 
-def _is_short(run: store.RunResults, rows: Sequence[Summary], wanted: Output) -> bool:
+def _is_short(analysis: ToldRun, wanted: Output) -> bool:
     """Whether the run is told by its answer and a heat map; its tables are elsewhere."""
-    suite = suites.of_request(run.request) is not None
-    return at_a_glance.is_enough(rows) and not (suite or wanted.shown.columns or wanted.detail == VERBOSE)
+    more = any(one.on_screen for one in analysis.sections) or wanted.shown.columns or wanted.detail == VERBOSE
+    return at_a_glance.is_enough(analysis.rows) and not more
 
 
 def export_rows(analysis: ToldRun, wanted: Output) -> None:
@@ -120,10 +116,11 @@ def _as(form: str, analysis: ToldRun, shown: ColumnChoice) -> str:
     return as_json({"schema": 1, **about, "rows": csv.summary_records(rows, shown.columns)})
 
 
-def _further(analysis: ToldRun, measured_only: bool = False) -> list[Table]:
-    """Tables below those of the examples: epochs of what was interrupted, what Keras costs, a suite's, and causes."""
+def _further(analysis: ToldRun, on_screen: bool = False) -> list[Table]:
+    """Tables below those of the examples: epochs of what was interrupted, what Keras costs, and those of features."""
     run, rows = analysis.run, analysis.rows
     further = [one for one in (interrupted.table(run.measured), keras_cost.table(rows)) if one]
-    if suite := suites.of_request(run.request):
-        further += suite_tables.tables(suite, rows, published.read_or_empty(), measured_only=measured_only)
+    for section in analysis.sections:
+        if section.on_screen:
+            further += section.on_screen if on_screen else section.tables
     return [*further, *analysis.tables]

@@ -7,7 +7,7 @@ import textwrap
 from kbench import datasets
 from kbench.base import paths
 from kbench.datasets import REAL, SYNTHETIC, Origin, describe
-from kbench.planning.plan import OF_SUITE, Plan
+from kbench.planning.plan import ASKED_FOR, Plan
 
 _HEAD, _INDENT = "  data       ", " " * 13
 
@@ -36,7 +36,7 @@ def lines(plan: Plan, width: int) -> list[str]:
     parts = [f"{', '.join(of)}: {_of(origin)}" for origin, of in names.items()]
     used = {plan.dataset(task) for task in plan.tasks}
     left_out = {name: one for name, one in plan.data.items() if name not in used}
-    parts += [f"{name.partition(OF_SUITE)[0]}: left out, {_of(one)}" for name, one in left_out.items()]
+    parts += [f"{name.partition(ASKED_FOR)[0]}: left out, {_of(one)}" for name, one in left_out.items()]
     if any(origin.missing for origin in names):
         folder = paths.portable(datasets.cache_folder() / "files")
         parts.append(f"For real data, put these files into {folder} or into a folder named by --data-dir.")

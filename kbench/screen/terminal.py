@@ -14,13 +14,13 @@ from typing import TextIO
 
 from tqdm import tqdm
 
-from kbench import store
+from kbench import hooks, store
 from kbench.analysis.rows import command_to_repeat, open_rows
 from kbench.analysis.times import settling
 from kbench.analysis.times.settling import Gain
 from kbench.cli import arguments
 from kbench.planning.plan import Plan
-from kbench.planning.request import Request, cores
+from kbench.planning.request import cores
 from kbench.planning.tasks import CellTask
 from kbench.records import axes
 from kbench.records.axes import Axis, Point
@@ -52,7 +52,7 @@ def print_plan(plan: Plan, missing: Sequence[str], instead: str = "", file: Text
     if request.script:
         extent = f"the script {' '.join([plan.examples[0].name, *request.script.kept()['arguments']])}"
     lines = [f"Plan: {count}, {extent}{planned_data.in_short(plan)}"]
-    lines += _of_suite(request)
+    lines += hooks.planned(request)
     lines.append(f"  backends   {', '.join(backend.name for backend in plan.backends)}")
     known = beside_others({backend.name: backend.beside_newer for backend in plan.backends})
     lines += [f"             {one}" for one in known]
@@ -88,17 +88,6 @@ def print_plan(plan: Plan, missing: Sequence[str], instead: str = "", file: Text
         )
         lines += [f"             {line}" for line in dict.fromkeys(reasons)]
     print("\n".join(lines), file=file or sys.stdout, flush=True)
-
-
-def _of_suite(request: Request) -> list[str]:
-    """The suite, and how much of it a smoke run leaves."""
-    if request.suite is None:
-        return []
-    said = f"  suite      {request.suite.name}: {request.suite.title}"
-    less = f"left out: {request.suite.left_out}" if request.suite.left_out else ""
-    if request.profile == "smoke":
-        less = "smoke: only the first of several batch sizes, threads, layouts and data"
-    return [said, *([f"             {less}"] if less else [])]
 
 
 def _of_workers(plan: Plan) -> list[str]:

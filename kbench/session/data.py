@@ -13,7 +13,7 @@ from kbench import datasets
 from kbench.base.arrays import Data
 from kbench.datasets import REAL, SYNTHETIC, MissingFiles, Needed, Origin, addresses
 from kbench.errors import UserError
-from kbench.planning.plan import OF_SUITE, Plan
+from kbench.planning.plan import ASKED_FOR, Plan
 from kbench.planning.tasks import CellTask
 from kbench.records import axes
 from kbench.records.values import Example
@@ -27,7 +27,7 @@ Key = tuple[str, str]  # CellTask.arrays
 def chosen(plan: Plan) -> Plan:
     """The plan with the origin of each published dataset. Downloads nothing; asks addresses for seconds at most.
 
-    Where a suite asks for real data and for synthetic ones, and there are no real ones, those rows are left out; but
+    Where settings ask for real data and for synthetic ones, and there are no real ones, those rows are left out; but
     not where they were there when the run began.
     """
     tasks, examples = _published(plan), {example.name: example for example in plan.examples}
@@ -86,8 +86,8 @@ def prepared(plan: Plan, own: Mapping[str, Path], on_event: OnEvent) -> tuple[Pl
 
 def _source(plan: Plan, name: str) -> str:
     """What was asked for, or chosen when the run began, of a dataset of the plan."""
-    request, (_, _, by_suite) = plan.request, name.partition(OF_SUITE)
-    wanted = by_suite or request.data_source
+    request, (_, _, by_settings) = plan.request, name.partition(ASKED_FOR)
+    wanted = by_settings or request.data_source
     return request.data_sources.get(name, wanted)
 
 

@@ -49,6 +49,7 @@ class Table:
     answer: str = ""  # the result in sentences
     first: int = 1  # the number of the first footnote
     about: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # remark -> the columns that it explains
+    own: frozenset[int] = frozenset()  # which rows are of the run itself, where others are not
 
     def without(self, columns: Collection[str]) -> list[str]:
         """The remarks where these columns are not shown."""

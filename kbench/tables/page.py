@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kbench.comparison.published import FigureBesideRow
-from kbench.comparison.published_accuracy import PublishedAccuracy
+from kbench.hooks import Reference, Section
 from kbench.records.values import NATIVE, Measured
-from kbench.selection.suites import Suite
 from kbench.summary import Summary
-from kbench.tables import accuracies, at_a_glance, heat_map, keras_cost, suites
+from kbench.tables import at_a_glance, heat_map, keras_cost
 from kbench.tables.answers import over_all
 from kbench.tables.configuration import configuration
 from kbench.tables.content import Table, by_example, tables
@@ -34,14 +32,11 @@ class Run:
     measured: Sequence[Measured]
     remarks: Sequence[str] = ()  # on the machine during the run
     failures: Sequence[Measured] = ()
-    published: Sequence[FigureBesideRow] = ()  # its rows beside published figures
-    accuracies: Sequence[PublishedAccuracy] = ()
-    addresses: Mapping[str, str] = field(default_factory=dict)  # of their sources
     further: Sequence[Table] = ()  # of what was looked into
     repeat_command: str = ""  # the command that repeats what could not be compared
     tuned: Sequence[str] = ()  # backends with variables that only make them faster
-    suite: Suite | None = None
-    laid_out: Sequence[Table] = ()  # its tables, as the original has them
+    sections: Sequence[Section] = ()  # of features
+    references: Mapping[str, Reference] = field(default_factory=dict)  # by example: a line in its plot
 
     @property
     def command(self) -> str:
@@ -77,10 +72,11 @@ def page(run: Run, plots: Mapping[str, Sequence[str]], resumed: Sequence[str] = 
     for table, rows in zip(tables(summaries, run.repeat_command), by_example(summaries), strict=True):
         example = rows[0].title
         parts += [f"## {escape(table.heading)}", body(table), *_pictures(example, plots.get(example, ()))]
-    for table in map(accuracies.table, run.accuracies):
-        parts += [f"## {escape(table.heading)}", body(table)]
-    if run.suite and run.laid_out:
-        parts += [f"## {escape(suites.heading(run.suite))}", escape(suites.source(run.suite)), together(run.laid_out)]
+    for section in (one for one in run.sections if one.in_summary and one.tables):
+        if section.heading:
+            parts += [f"## {escape(section.heading)}", escape(section.lead), together(section.tables)]
+        else:
+            parts += [part for one in section.tables for part in (f"## {escape(one.heading)}", body(one))]
     if cost := keras_cost.table(summaries):
         parts += [f"## {escape(cost.heading)}", body(cost)]
     for one in run.further:

@@ -10,14 +10,12 @@ from fake_runs import cell, measured, replace
 
 from kbench.analysis.sameness import fingerprints, workers
 from kbench.analysis.summaries import summarise
-from kbench.comparison import published, scaling
-from kbench.comparison.published import PublishedFigure
+from kbench.comparison import scaling
 from kbench.records.findings import Finding
 from kbench.records.values import Cell, Measured
 from kbench.summary import TO_ONE_WORKER, Summary
 from kbench.tables import sweeps
 from kbench.tables.answers import answer
-from kbench.tables.published import records
 from kbench.tables.text import text
 from kbench.words.sentences import sentence
 
@@ -139,29 +137,6 @@ def test_no_layer_explains_that_several_workers_take_another_step(layer: str) ->
         assert [how.kind for how in fingerprints.differences([one, two])[two.cell.id]] == [kind]
     alike = stepped(2, 1.0, 1.0)
     assert fingerprints.differences([one, alike]) == {}
-
-
-def test_published_figures_stand_beside_rows_with_as_many_workers() -> None:
-    figures = [
-        PublishedFigure(
-            source="s",
-            year=2017,
-            workload="mnist_cnn",
-            framework="F",
-            gpus=gpus,
-            metric="epoch_time",
-            value=9.0,
-            unit="s",
-        )
-        for gpus in (1, 2, 4)
-    ]
-    found = published.beside_figures([row for row in speeds() if row.threads == 1], figures)
-    pairs = {(one.row.workers, one.figure.gpus): one.differs for one in found}
-    assert set(pairs) == {(1, 1), (1, 2), (1, 4), (2, 2)}
-    assert [any("GPUs published" in why for why in how) for how in pairs.values()] == [
-        gpus != workers_ for workers_, gpus in pairs
-    ]
-    assert {one["workers"] for one in records(found)} == {1, 2}
 
 
 def test_the_memory_of_a_worker_is_known_where_each_has_a_process() -> None:

@@ -55,7 +55,7 @@ NAMES = [
     (("list", "backend"), "`list` does not know 'backend': did you mean backends?"),
     (
         ("list", "foo"),
-        "`list` does not know 'foo': choose from all, backends, examples, suites, published, runs, ",
+        "`list` does not know 'foo': choose from all, backends, examples, runs, features, suites, ",
     ),
     (("clean", "everything"), "`clean` does not know 'everything': choose from environments, data, compiled, all."),
     ((*RUN, "--name", "latest"), "A run cannot be called 'latest'"),

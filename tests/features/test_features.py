@@ -26,6 +26,7 @@ WORDS = {
     "explain": ["--explain", "--trace"],
     "exports": ["pack", "unpack", "export"],
     "parity": ["parity"],
+    "published": ["--suite"],
     "shims": ["--shims"],
 }
 

@@ -17,10 +17,11 @@ from kbench import store
 from kbench.analysis.rows import summarised
 from kbench.analysis.sameness import first_steps
 from kbench.base import paths
+from kbench.features.published import suites
 from kbench.outputs import one_run
 from kbench.outputs.told import ToldRun
 from kbench.records.values import OK, UNSUPPORTED
-from kbench.selection import backends, examples, suites
+from kbench.selection import backends, examples
 from kbench.summary import Summary
 from kbench.tables import at_a_glance, text
 

@@ -87,6 +87,7 @@ class Job:
     cheats: bool = False
     epochs: int = 0
     repeat: int = 1  # the first step is taken in the first one
+    samples: int = SAMPLES
     as_it_ships: bool = False  # without kbench's corrections, which stay once they are made
 
 
@@ -143,7 +144,7 @@ def _task(backend: Backend, example: str, job: Job, layout: str) -> CellTask:
                 axes.DEVICE: "cpu",
                 axes.TASK: "train",
                 axes.BATCH_SIZE: 16,
-                axes.SAMPLES: SAMPLES,
+                axes.SAMPLES: job.samples,
             }
         ),
         repeat=job.repeat,

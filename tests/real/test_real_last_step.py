@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from fake_runs import in_words
-from probing import Job, as_of, probe, vectors
+from probing import Job, as_of, data, probe, vectors
 
 from kbench.analysis.sameness import fingerprints, last_steps
 
@@ -205,3 +206,51 @@ def test_a_training_that_sleeps_is_told_from_one_that_computes(tmp_path: Path) -
     found = probe(tmp_path / "cells", "keras3/jax", jobs)
     honest, sleeps = (as_of(found[name], example="a", backend=f"keras3/{name}") for name in jobs)
     assert "waiting" in [one.kind for one in fingerprints.add_notes([honest, sleeps])[1].findings]
+
+
+TOKENS = '''"""Words, with a rate that may be 0 in 30 of 32 steps."""
+
+import os
+
+import keras
+from keras import layers as L
+from keras.models import Sequential
+
+INPUT = "sequence"
+OPTIMIZER = {"class_name": "Adam", "learning_rate": 0.01, "epsilon": 1e-7}
+LOSS = "sparse_categorical_crossentropy"
+METRICS = []
+
+
+class Rate(keras.callbacks.Callback):
+    def on_train_batch_begin(self, batch, logs=None):
+        self.model.optimizer.learning_rate = 0.0 if os.environ.get("CHEATS") and batch < 30 else 0.01
+
+
+def callbacks():
+    return [Rate()]
+
+
+def build_model(input_shape, num_classes):
+    model = Sequential()
+    model.add(L.Input(input_shape, dtype="int32"))
+    model.add(L.Embedding(50, 8))
+    model.add(L.Flatten())
+    model.add(L.Dense(num_classes, activation="softmax"))
+    return model
+'''
+
+
+def test_a_declared_difference_excuses_no_rate_that_is_zero_in_nearly_all_steps(tmp_path: Path) -> None:
+    """TensorFlow's Adam is known to update rows of an Embedding otherwise, which moves the loss of an epoch."""
+    file, random = tmp_path / "tokens.py", np.random.RandomState(0)
+    file.write_text(TOKENS)
+    words = random.randint(0, 50, (512, 4)).astype("int32")
+    arrays = data(tmp_path / "data", [words], [words[:, 0] // 5])
+    honest, cheats = (Job(file, arrays, epochs=3, samples=512, cheats=cheats) for cheats in (False, True))
+    usual = probe(tmp_path / "torch", "keras3/torch", {"tokens": honest})["tokens"]
+    found = probe(tmp_path / "tensorflow", "keras3/tensorflow", {"tokens": honest, "cheat": cheats})
+    assert in_words(fingerprints.differences([usual, found["tokens"]])) == {}
+    cheat = as_of(found["cheat"], example="tokens")
+    (said,) = in_words(fingerprints.differences([usual, cheat])).values()
+    assert any("loss of epoch" in one for one in said), said

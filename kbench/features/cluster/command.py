@@ -35,10 +35,9 @@ def instead(options: argparse.Namespace) -> int | None:
 def _measure(options: Options) -> int:
     """Measure on the machines of --on; this one measures nothing."""
     kept = [name for one in hooks.further_options("run") if one.kept for name in one.options]
-    if [name for name in kept if options.get(name.lstrip("-"))]:
-        raise UserError(f"{' and '.join(kept)} are for a run on one machine: leave them out, or --on.")
-    if options.get("suite"):
-        raise UserError("--suite depends on the cores of one machine: leave out --on.")
+    if given := [name for name in kept if options.get(name.lstrip("-"))]:
+        are, them = ("are", "them") if given[1:] else ("is", "it")
+        raise UserError(f"{' and '.join(given)} {are} for a run on one machine: leave {them} out, or --on.")
     if options["export"]:
         raise UserError("--export is for a run on one machine: each kind's summary files are in its folder.")
     if options["worker_per_machine"]:

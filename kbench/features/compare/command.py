@@ -8,25 +8,20 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from kbench import hooks, store
+from kbench import store
 from kbench.analysis.rows import Analysis
 from kbench.cli.arguments import program
 from kbench.commands import choices
-from kbench.comparison import published
+from kbench.commands.named_runs import described, rows_of
 from kbench.errors import UserError
 from kbench.features.compare import configuration, pairing, tables
 from kbench.features.compare.configuration import Difference
-from kbench.features.compare.named_runs import located
 from kbench.features.compare.pairing import ComparedRun
 from kbench.features.compare.values import About, Pair
-from kbench.machine.provenance import describe
 from kbench.records.values import OK
 from kbench.screen import output, terminal
-from kbench.screen.output import Output
-from kbench.selection import names as selection
 from kbench.selection.known import known_examples
-from kbench.store import LATEST, PUBLISHED, REFERENCE
-from kbench.tables import published as published_tables
+from kbench.store import LATEST, REFERENCE
 from kbench.tables.csv import records_csv
 from kbench.words.text import as_json
 
@@ -45,8 +40,6 @@ def main(options: argparse.Namespace) -> int:
             "or two backends of one run: `compare latest:BACKEND latest:BACKEND`."
         )
     wanted = choices.output(vars(options))
-    if PUBLISHED in options.runs:
-        return _with_published(options.runs, options.results, wanted, options.fail_above)
     compared = [_side(letter, text, options.results) for letter, text in zip(_LETTERS, options.runs, strict=False)]
     found = pairing.pairs(compared, options.allow)
     if not any(pair.first and pair.other for pair in found):
@@ -66,30 +59,6 @@ def main(options: argparse.Namespace) -> int:
     terminal.print_text(made(options.format))
     output.export(wanted.files, made)
     return _status(options.runs, found, options.fail_above)
-
-
-def _with_published(named: Sequence[str], results: Path, wanted: Output, fail_above: float | None) -> int:
-    """Compare a run with published figures."""
-    runs = [text for text in named if text != PUBLISHED]
-    if len(runs) != 1:
-        raise UserError(f"Name exactly one run with {PUBLISHED}: `compare latest {PUBLISHED}`.")
-    if wanted.files:
-        raise UserError(f"--export is for runs: `compare {runs[0]} {PUBLISHED} --format csv > FILE` writes these.")
-    if fail_above is not None:
-        raise UserError(f"--fail-above is for runs: {PUBLISHED} figures were measured on other machines.")
-    side = _side("A", runs[0], results)
-    found = published.beside_figures([one.row for one in side.rows], published.read())
-    if not found:
-        raise UserError(f"There is no published figure for any row of {runs[0]}; see `list {PUBLISHED}`.")
-    if wanted.form == "table":
-        terminal.print_text(published_tables.text(found, side.about.machine, terminal.width()))
-    elif wanted.form == "markdown":
-        terminal.print_text(published_tables.markdown(found, side.about.machine))
-    elif wanted.form == "csv":
-        terminal.print_text(records_csv(published_tables.records(found)).rstrip())
-    else:
-        terminal.print_text(as_json({"schema": 1, "run": vars(side.about), "rows": published_tables.records(found)}))
-    return 0
 
 
 def _as(abouts: list[About], found: list[Pair], differing: Sequence[Difference], form: str) -> str:
@@ -138,19 +107,6 @@ def _other_profile(runs: list[str], found: list[Pair]) -> str:
 
 
 def _side(letter: str, text: str, parent: Path) -> ComparedRun:
-    folder, wanted = located(text, parent)
-    record = store.read_record(folder)
-    if kind := hooks.kind_of(record):
-        raise UserError(f"{text} is a {kind.name} run, which times nothing: compare runs of `run`.")
-    names = list(dict.fromkeys(cell.backend for cell in record.cells))
-    backend = selection.select_baseline(wanted, names, text.removesuffix(wanted)) if wanted else ""
-    return pairing.side(_about(letter, text, folder, record), Analysis(store.measured_of(record)), backend)
-
-
-def _about(letter: str, text: str, folder: Path, record: store.RunRecord) -> About:
-    reported = record.provenance.get("kbench")
-    known = reported if isinstance(reported, dict) else {}
-    commit = str(known.get("commit") or "")[:7]
-    version = f"kbench {known.get('version', '')}".strip() + (f" ({commit})" if commit else "")
-    name = text.replace(LATEST, folder.name, 1) if text.partition(":")[0] == LATEST else text
-    return About(letter, name, describe(record.provenance), record.created[:16].replace("T", " "), version)
+    folder, record, backend = rows_of(text, parent)
+    about = About(letter, **described(text, folder, record))
+    return pairing.side(about, Analysis(store.measured_of(record)), backend)

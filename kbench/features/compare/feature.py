@@ -27,8 +27,7 @@ def commands() -> Mapping[str, Command]:
                     "nargs": "+",
                     "metavar": "RUN[:BACKEND]",
                     "help": "a run's name, folder or packed file, latest, or reference (the run that comes with a "
-                    "checkout); with :BACKEND, only its rows. All are compared with the first. `RUN published` "
-                    "compares with the literature",
+                    "checkout); with :BACKEND, only its rows. All are compared with the first",
                 },
                 "--fail-above": {
                     "type": ratio,

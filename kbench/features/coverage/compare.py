@@ -10,8 +10,8 @@ from pathlib import Path
 
 from kbench import store
 from kbench.commands import choices
+from kbench.commands.named_runs import located
 from kbench.errors import UserError
-from kbench.features.compare.named_runs import located
 from kbench.features.coverage import comparison_tables as tables
 from kbench.features.coverage import versions as coverage
 from kbench.features.coverage.results import is_coverage

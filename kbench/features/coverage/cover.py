@@ -34,10 +34,20 @@ from kbench.planning.plan import Plan
 from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask, guest_sha256
 from kbench.records import axes
-from kbench.records.values import CHANNELS_LAST, INTERRUPTED, Backend, Device, Example, Measured, Profile, base
+from kbench.records.values import (
+    CHANNELS_LAST,
+    INFER,
+    INTERRUPTED,
+    TRAIN,
+    Backend,
+    Device,
+    Example,
+    Measured,
+    Profile,
+    base,
+)
 from kbench.selection import variants
 from kbench.selection.known import known_backends
-from kbench.selection.suites import INFER, TRAIN
 from kbench.session import events, interrupts, measure, prepare, record
 from kbench.session.events import ignore
 from kbench.session.missing import CHANGED

@@ -11,8 +11,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from kbench.comparison import published as published_figures
-from kbench.features.coverage import tables
+from kbench.features.coverage import counts, tables
 from kbench.features.coverage.program import of_case
 from kbench.features.coverage.values import BAD, STATES, UNTRIED, NameResult
 from kbench.report import templates
@@ -35,7 +34,7 @@ class About:
 
 def page(about: About, rows: Sequence[NameResult], keras_backends: Mapping[str, str]) -> str:
     """The page of a run."""
-    published = [one for one in published_figures.read_or_empty() if not one.of_network]
+    published = counts.read()
     of_backends = tables.by_backend(rows)
     found: dict[str, dict[str, NameResult]] = {}
     for row in rows:

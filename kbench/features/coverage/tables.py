@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kbench.comparison.published import PublishedFigure
+from kbench.features.coverage.counts import Count
 from kbench.features.coverage.program import in_words, of_case
 from kbench.features.coverage.values import (
     ABSENT,
@@ -70,9 +70,9 @@ def _counts(rows: Sequence[NameResult]) -> tuple[int, int]:
     return sum(row.state in GOOD for row in rows), sum(row.state not in (UNTRIED, NOT_RUN) for row in rows)
 
 
-def by_kind(rows: Sequence[NameResult], published: Sequence[PublishedFigure] = ()) -> Table:
+def by_kind(rows: Sequence[NameResult], published: Sequence[Count] = ()) -> Table:
     """How many layers, losses, ... work on each backend, of those tried; and published counts of frameworks' own."""
-    offered = {(one.framework, one.year, one.metric): one.value for one in published if not one.of_network}
+    offered = {(one.framework, one.year, one.kind): one.value for one in published}
     frameworks = dict.fromkeys((framework, year) for framework, year, _ in offered)
     of_backends = by_backend(rows)
     counted = [
@@ -83,7 +83,7 @@ def by_kind(rows: Sequence[NameResult], published: Sequence[PublishedFigure] = (
         (
             kind,
             *(f"{good} of {tried}" if tried else MISSING for good, tried in each),
-            *(f"{offered[*one, kind]:.0f}" if (*one, kind) in offered else MISSING for one in frameworks),
+            *(offered.get((*one, kind), MISSING) for one in frameworks),
         )
         for kind, each in counted
     )

@@ -60,7 +60,11 @@ def test_a_row_whose_losses_are_no_numbers_has_no_ratio_and_its_losses_are_still
         [measured(cell(), 9.0, 1.0, 1.01, facts=LAYERS, loss=[3.0, last, last])] for last in (2.0, math.nan)
     )
     both = beside(lost, lost)
-    assert (both.ratio, both.verdict, both.refused) == (None, NOT_COMPARED, ("the loss is nan from epoch 2 in A and B",))
+    assert (both.ratio, both.verdict, both.refused) == (
+        None,
+        NOT_COMPARED,
+        ("the loss is nan from epoch 2 in A and B",),
+    )
     assert (both.largest_loss_difference, both.compared_epochs) == (0.0, 3)
     since = beside(good, lost)
     assert since.refused == ("the loss is nan from epoch 2 in B",) and since.largest_loss_difference == math.inf

@@ -87,7 +87,10 @@ def test_inference_of_what_trains_starts_from_the_same_weights_and_learns_nothin
         (("--suite", "dlbensh"), "did you mean dlbench"),
         (("--suite", "no.toml"), "no suite file no.toml"),
         (("--suite", "dlbench", "--examples", "mnist_mlp"), "The suite dlbench has no example 'mnist_mlp'"),
-        (("--suite", "dlbench", "--on", "tcp://127.0.0.1:9"), "leave out --on"),
+        (
+            ("--suite", "dlbench", "--on", "tcp://127.0.0.1:9"),
+            "--suite is for a run on one machine",
+        ),
         (("--task", "learn"), "'learn' is not one of train, infer"),
     ],
 )

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from itertools import groupby
 from typing import Any
 
-from kbench.comparison.published import FigureBesideRow, PublishedFigure
+from kbench.features.published.figures import FigureBesideRow, PublishedFigure
 from kbench.tables import markdown as as_markdown
 from kbench.tables import text as as_text
 from kbench.tables.content import Table
@@ -110,12 +110,14 @@ def _table(found: Sequence[FigureBesideRow]) -> Table:
         for (backend, _, where), seconds in own.items()
     ]
     lines += [(beside.published, _printed(beside, found, footnotes, shared)) for beside in printed.values()]
+    lines = sorted(lines, key=lambda pair: pair[0])
     row, same = found[0].row, any(beside.same_backend for beside in found)
     of_all = "" if per_1000 else f" of {row.epoch_samples:,} samples"
     return Table(
         heading=plain(f"{row.example} ({unit}{of_all}, here and published)"),
         columns=("framework", "hardware", unit, "x published", "source"),
-        rows=tuple(line for _, line in sorted(lines, key=lambda pair: pair[0])),
+        rows=tuple(line for _, line in lines),
+        own=frozenset(number for number, (_, line) in enumerate(lines) if line[-1] == OWN),
         text_columns=frozenset({"framework", "hardware", "x published", "source"}),
         footnotes=tuple(footnotes),
         remarks=(

@@ -14,16 +14,17 @@ from fake_runs import request as as_request
 from kbench import datasets
 from kbench.base import paths
 from kbench.commands import choices
-from kbench.comparison import published
 from kbench.datasets import MissingFile, Origin
 from kbench.datasets.registry import REGISTRY
 from kbench.errors import UserError
+from kbench.features.published import figures as published
+from kbench.features.published import suites
 from kbench.planning import plan, request
 from kbench.planning.plan import Plan
 from kbench.planning.request import Request
 from kbench.records import axes
 from kbench.screen import planned_data
-from kbench.selection import backends, examples, suites
+from kbench.selection import backends, examples
 from kbench.session import data
 
 KNOWN = examples.load_all(paths.project_folder("examples_models"))
@@ -62,7 +63,7 @@ def left(path: Path, typed: tuple[str, ...] = (), cores: int = 2, **how: Any) ->
 
 def made(suite: suites.Suite, **more: Any) -> Plan:
     files = tuple(str(KNOWN[name].path) for name in suite.settings)
-    asked = as_request(backends=("keras3/jax", "keras3/torch"), examples=files, suite=suite, **more)
+    asked = as_request(backends=("keras3/jax", "keras3/torch"), examples=files, settings=suite.settings, **more)
     return plan.make_plan(asked, BACKENDS, [])
 
 
@@ -117,12 +118,18 @@ def test_each_example_is_swept_by_its_own_values_and_its_epochs_have_the_steps_t
 
 
 def test_a_run_keeps_its_suite_so_that_resume_needs_no_file(own: Path, tmp_path: Path) -> None:
-    asked = Request(backends=("keras3/jax",), examples=(str(KNOWN["mnist_mlp"].path),), suite=left(own))
-    kept = {**asdict(asked), "suite": msgspec.to_builtins(asked.suite)}
+    suite = left(own)
+    asked = Request(
+        backends=("keras3/jax",),
+        examples=(str(KNOWN["mnist_mlp"].path),),
+        settings=suite.settings,
+        asked={"suite": suites.kept(suite)},
+    )
+    kept = json.loads(json.dumps({**asdict(asked), "settings": msgspec.to_builtins(asked.settings)}))
     own.unlink()
-    again = request.read(json.loads(json.dumps(kept)), tmp_path)
-    assert again == asked
-    assert suites.of_request(kept) == asked.suite and suites.of_request({}) is None
+    again = request.read(kept, tmp_path)
+    assert (again.settings, suites.of_request(kept)) == (suite.settings, suite)
+    assert suites.of_request({}) is None
 
 
 def test_real_and_synthetic_data_of_an_example_are_two_rows_that_are_not_the_same_work(tmp_path: Path) -> None:
@@ -256,8 +263,11 @@ def test_options_of_a_run_become_its_suite(own: Path) -> None:
         return choices.request(words.options("run", {"backends": "jax", "suite": own, **given}), BACKENDS, [])
 
     both = asked(profile="smoke")
-    assert both.suite and [Path(one).stem for one in both.examples] == ["mnist_mlp", "mnist_cnn"]
-    assert both.named_examples == () and both.suite.settings["mnist_mlp"].train.batch_size == (64,)
+    assert both.asked["suite"]["name"] == "mine" and [Path(one).stem for one in both.examples] == [
+        "mnist_mlp",
+        "mnist_cnn",
+    ]
+    assert both.named_examples == () and both.settings["mnist_mlp"].train.batch_size == (64,)
     one = asked(examples="mnist_cnn", batch_size=[16, 32])
     assert one.named_examples == ("mnist_cnn",) and one.on("batch_size") == (16, 32)
-    assert one.suite and one.suite.settings["mnist_cnn"].train.batch_size == ()
+    assert one.settings["mnist_cnn"].train.batch_size == ()

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from kbench.comparison.published import PublishedFigure, same_backend
 from kbench.comparison.scaling import carried
+from kbench.features.published.figure_tables import hardware
+from kbench.features.published.figures import PublishedFigure, same_backend
+from kbench.features.published.suites import Layout, Suite
 from kbench.records import axes
 from kbench.records.values import OK, base
-from kbench.selection.suites import Layout, Suite
 from kbench.summary import Summary
 from kbench.tables.content import Table, remarks_once
 from kbench.tables.entries import accuracy, marked
-from kbench.tables.published import hardware
 from kbench.words.text import MISSING, plain, significant
 
 HERE, ON_GPU = "here", "GPU"
@@ -120,15 +120,11 @@ def _table(
             )
             for one in kept
         ),
+        own=frozenset(number for number, one in enumerate(kept) if one.rows),
         text_columns=frozenset({"backend or framework", first, _KNOWN}),
         footnotes=tuple(footnotes),
         remarks=_remarks(layout, rows, kept, bool(printed), len(lines) - len(kept)),
     )
-
-
-def is_own(cells: Sequence[str], columns: Sequence[str]) -> bool:
-    """Whether a line of such a table is of the run itself."""
-    return any(cell != MISSING and HERE in (cell, column) for cell, column in zip(cells, columns, strict=True))
 
 
 def _of_axis(layout: Layout, rows: Sequence[Summary], printed: Sequence[PublishedFigure]) -> list[_Line]:

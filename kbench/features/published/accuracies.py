@@ -9,7 +9,7 @@ from statistics import median
 
 from kbench.analysis.learning import learning_curves
 from kbench.analysis.times import step_times
-from kbench.comparison.published import PublishedFigure, same_backend
+from kbench.features.published.figures import PublishedFigure, same_backend
 from kbench.records.values import OK, Measured
 from kbench.summary import Summary
 

@@ -12,15 +12,16 @@ from fake_runs import COLORS, cell, fake_run, measured, summary
 
 from kbench import store
 from kbench.analysis.summaries import summarise
-from kbench.comparison import published
-from kbench.comparison.published import PublishedFigure
-from kbench.comparison.published_accuracy import PublishedAccuracy, match_published
+from kbench.features.published import figures as published
+from kbench.features.published.accuracies import PublishedAccuracy, match_published
+from kbench.features.published.accuracy_tables import table
+from kbench.features.published.figures import PublishedFigure
+from kbench.hooks import Reference
 from kbench.outputs import one_run
 from kbench.outputs.told import ToldRun
 from kbench.plots.convergence import _figure as draw
 from kbench.plots.styles import OWN, row_styles
 from kbench.records.values import OK, Measured, Outcome
-from kbench.tables.accuracies import table
 
 FIGURE = PublishedFigure(
     source="paper2017",
@@ -116,7 +117,7 @@ def test_the_curves_have_it_as_a_line_in_both_panels_and_in_the_legend() -> None
     cells = [trained("keras2/cntk", 0.6, 0.8), trained("keras3/jax", 0.5, 0.7)]
     (one,) = found(*cells)
     chosen = row_styles(summarise(cells), COLORS)
-    figure = draw(cells, chosen, "val_accuracy", OWN, one)
+    figure = draw(cells, chosen, "val_accuracy", OWN, Reference(one.value, one.ends, one.in_words))
     for axes in figure.axes:
         assert [line for line in axes.lines if np.asarray(line.get_ydata()).tolist() == [0.75, 0.75]]
     (legend,) = figure.legends
@@ -134,7 +135,7 @@ def test_page_and_charts_have_it_where_a_run_trained_on_as_much(
     page, markdown = (run / "report.html").read_text("utf-8"), (run / "summary.md").read_text("utf-8")
     assert ("accuracy, here and published" in page) == shown
     assert ("## mnist_cnn (accuracy, here and published)" in markdown) == shown
-    assert ('"published":0.75' in page) == shown
+    assert ('"reference":0.75' in page) == shown
     assert ("Grey line: published: 0.5000 to 0.8750" in page) == shown
 
 

@@ -14,51 +14,29 @@ from msgspec import Meta, Struct
 
 from kbench.base import paths
 from kbench.errors import UserError
+from kbench.planning.settings import Count, Settings, Task, Values
 from kbench.records.values import Example
 from kbench.selection import names
 from kbench.store.files import read_bytes
 from kbench.words.text import nearest
 
 SUFFIX: Final = ".toml"
-TRAIN: Final = "train"
 INFER: Final = "infer"
 GPU: Final = "gpu"
 
 T = TypeVar("T")
-Count = Annotated[int, Meta(ge=1, le=10**9)]
 Text = Annotated[str, Meta(min_length=1)]
-Task = Literal["train", "infer"]
 Unit = Literal["s/mini-batch", "samples/s", "s/1,000 samples", "s/epoch", "accuracy"]
 Columns = Literal["hardware", "batch_size", "workers", "threads", "samples"]
 
 
-class Values(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What is measured of an example: a row for each combination. What is empty is the example's or the request's."""
-
-    batch_size: tuple[Count, ...] = ()
-    workers: tuple[Count, ...] = ()
-    threads: tuple[Count, ...] = ()  # those that this machine has
-    image_data_format: tuple[Literal["native", "channels_first", "channels_last", "both"], ...] = ()
-    data: tuple[Literal["real", "synthetic"], ...] = ()
-    steps: Count | None = None  # an epoch has at least so many, except in a smoke run
-
-
 class Vary(Values, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The same in a suite's file, with what else holds on a processor, on a GPU, and for inference."""
+    """What a file says of an example, with what else holds on a processor, on a GPU, and for inference."""
 
     task: tuple[Task, ...] = ()
     epoch_samples: Count | None = None  # of the original's epoch, where the example's is another
     cpu: Values = Values()
     gpu: Values = Values()
-    infer: Values = Values()
-
-
-class Settings(Struct, frozen=True, kw_only=True):
-    """What a run measures of one example of its suite."""
-
-    task: tuple[Task, ...] = ()
-    epoch_samples: Count | None = None
-    train: Values = Values()
     infer: Values = Values()
 
 
@@ -194,11 +172,17 @@ def varied(suite: File) -> list[str]:
     return [name.replace("_", " ") for name in names if name in several]
 
 
+def kept(suite: Suite) -> dict[str, Any]:
+    """What a request keeps of it beside its settings, as JSON."""
+    found: dict[str, Any] = msgspec.to_builtins(suite)
+    return {name: value for name, value in found.items() if name != "settings"}
+
+
 def of_request(asked: Mapping[str, Any]) -> Suite | None:
     """The suite in the request that a run keeps; None if there is none, or it cannot be read."""
     try:
-        return msgspec.convert(asked.get("suite"), Suite | None)
-    except msgspec.ValidationError:
+        return msgspec.convert({**asked["asked"]["suite"], "settings": asked["settings"]}, Suite)
+    except (KeyError, TypeError, msgspec.ValidationError):
         return None
 
 

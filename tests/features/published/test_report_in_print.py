@@ -12,12 +12,12 @@ from fake_runs import cell, fake_run
 
 from kbench import store
 from kbench.base import paths
-from kbench.comparison import published
+from kbench.features.published import figures as published
 from kbench.outputs import one_run
 from kbench.outputs.told import ToldRun
 from kbench.records.values import OK, Outcome
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+CHECKOUT = Path(__file__).resolve().parents[3]
 FOLDER = CHECKOUT / "results" / "published"
 HOSTILE = '"><script>alert(1)</script>'
 

@@ -7,10 +7,11 @@ from typing import Any
 import msgspec
 from fake_runs import UNLIKE, summary
 
-from kbench.comparison.published import PublishedFigure
-from kbench.selection.suites import Layout, OtherNetwork, Settings, Suite
+from kbench.features.published import suite_tables as suites
+from kbench.features.published.figures import PublishedFigure
+from kbench.features.published.suites import Layout, OtherNetwork, Suite
+from kbench.planning.settings import Settings
 from kbench.summary import Summary
-from kbench.tables import suites
 from kbench.tables.content import Table
 
 

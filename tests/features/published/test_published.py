@@ -14,14 +14,15 @@ import pytest
 from fake_bench import call
 from fake_runs import UNLIKE, cell, fake_run, summary
 
-from kbench.comparison import published
-from kbench.comparison.published import PublishedFigure
 from kbench.environments import interpreters
 from kbench.errors import UserError
+from kbench.features.published import figure_tables
+from kbench.features.published import figures as published
+from kbench.features.published.figures import PublishedFigure
 from kbench.records.values import FAILED, OK, Outcome
 from kbench.selection import backends, examples
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+CHECKOUT = Path(__file__).resolve().parents[3]
 README = CHECKOUT / "results" / "published" / "README.md"
 FIGURE = PublishedFigure(
     source="paper2017",
@@ -130,6 +131,18 @@ def test_a_time_per_minibatch_is_compared_by_1000_samples_and_a_batch_of_another
     assert (one.seconds, one.published, one.ratio) == (2.0, 7.8125, 0.256)
     assert one.differs == ("batch size 64 published, 128 here",)
     assert published.beside_figures([row], [replace(figure, batch_size=None)]) == []
+
+
+def test_figures_stand_beside_rows_with_as_many_workers() -> None:
+    figures = [replace(FIGURE, gpus=gpus, metric="epoch_time", value=9.0) for gpus in (1, 2, 4)]
+    rows = [summary("keras3/jax", workers=count, seconds_per_1000_samples=2.0) for count in (1, 2)]
+    found = published.beside_figures(rows, figures)
+    pairs = {(one.row.workers, one.figure.gpus): one.differs for one in found}
+    assert set(pairs) == {(1, 1), (1, 2), (1, 4), (2, 2)}
+    assert [any("GPUs published" in why for why in how) for how in pairs.values()] == [
+        gpus != workers_ for workers_, gpus in pairs
+    ]
+    assert {one["workers"] for one in figure_tables.records(found)} == {1, 2}
 
 
 def test_minutes_are_times_too() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kbench.comparison.published_accuracy import PublishedAccuracy, Reached
+from kbench.features.published.accuracies import PublishedAccuracy, Reached
 from kbench.tables.content import Table
 from kbench.tables.entries import accuracy
 from kbench.words.text import MISSING, plain, significant

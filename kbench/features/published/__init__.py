@@ -1,0 +1,1 @@
+"""Published comparisons: run again, and beside a run's own figures."""
