@@ -248,9 +248,10 @@ def test_a_declared_difference_excuses_no_rate_that_is_zero_in_nearly_all_steps(
     words = random.randint(0, 50, (512, 4)).astype("int32")
     arrays = data(tmp_path / "data", [words], [words[:, 0] // 5])
     honest, cheats = (Job(file, arrays, epochs=3, samples=512, cheats=cheats) for cheats in (False, True))
-    usual = probe(tmp_path / "torch", "keras3/torch", {"tokens": honest})["tokens"]
-    found = probe(tmp_path / "tensorflow", "keras3/tensorflow", {"tokens": honest, "cheat": cheats})
+    last = "channels_last"  # Flatten turns what else is of three axes
+    usual = probe(tmp_path / "torch", "keras3/torch", {"tokens": honest}, last)["tokens"]
+    found = probe(tmp_path / "tensorflow", "keras3/tensorflow", {"tokens": honest, "cheat": cheats}, last)
     assert in_words(fingerprints.differences([usual, found["tokens"]])) == {}
     cheat = as_of(found["cheat"], example="tokens")
     (said,) = in_words(fingerprints.differences([usual, cheat])).values()
-    assert any("loss of epoch" in one for one in said), said
+    assert "unlike keras3/torch in how far it moves its weights in epoch 1" in said[0], said

@@ -87,7 +87,8 @@ def further_options() -> Mapping[str, FurtherOptions]:
         "help": f"exit status 1 if a name is one of {', '.join(CHANGES)}",
     }
     title = "of two coverage runs: which public names broke, are mended, new or gone"
-    return {"compare": FurtherOptions(title, ("--fail-on",), {"--fail-on": fail_on})}
+    examples = Path(__file__).with_name("compare.txt")
+    return {"compare": FurtherOptions(title, ("--fail-on",), {"--fail-on": fail_on}, examples=examples)}
 
 
 @hooks.fills
