@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
 import pytest
-from fake_runs import COLORS, analysis, cell, measured, replace
+from fake_runs import COLORS, cell, measured, replace
 
 from kbench.analysis.summaries import summarise
 from kbench.cli import options
 from kbench.comparison import scaling
-from kbench.features.compare import pairing
-from kbench.features.compare import tables as run_comparison
-from kbench.features.compare.values import About
 from kbench.outputs import one_run
 from kbench.plots.scaling import line_styles
 from kbench.plots.styles import row_styles
@@ -91,22 +87,6 @@ def test_a_line_is_the_same_point_but_for_its_axis() -> None:
         for line in lines.lines:
             assert len({point.row.key.without([name]) for point in line.points}) == 1
             assert [point.at for point in line.points] == sorted(point.at for point in line.points)
-
-
-def test_runs_are_compared_at_the_same_point_also_where_only_one_of_them_varies(tmp_path: Path) -> None:
-    def side(letter: str, cells: list[Cell]) -> pairing.ComparedRun:
-        told = [measured(one, 9.0, *[one.batch_size / 32.0] * 3) for one in cells]
-        return pairing.side(About(letter, letter, "", "", ""), analysis(told))
-
-    both = [swept("a/x", size, 2) for size in (32, 128)]
-    found = pairing.pairs([side("A", both), side("B", list(reversed(both)))], ("fingerprint",))
-    assert [(pair.first and pair.first.batch_size, pair.ratio) for pair in found] == [(32, 1.0), (128, 1.0)]
-    abouts = [About(letter, letter, "", "", "") for letter in "AB"]
-    (shown,) = run_comparison.tables(abouts, found)
-    assert shown.columns[:2] == ("backend", "batch size") and [row[1] for row in shown.rows] == ["32", "128"]
-    alone = cell(backend="a/x", batch_size=128, threads=2)
-    first, second = pairing.pairs([side("A", both), side("B", [alone])], ("fingerprint",))
-    assert (first.other, second.other and second.other.batch_size) == (None, 128)
 
 
 def test_folders_of_cells_keep_their_names_where_nothing_more_varies() -> None:

@@ -159,10 +159,6 @@ def test_verbose_says_each_epoch_once(capsys: pytest.CaptureFixture[str]) -> Non
     "argv",
     [
         ("list",),
-        ("list", "published"),
-        ("list", "published", "lstm_ptb"),
-        ("compare", "reference", "published"),
-        ("compare", "reference", "reference"),
         ("report", "--no-plots", "mine"),
     ],
 )
@@ -189,7 +185,7 @@ def test_the_width_is_the_terminals_and_100_without_one(monkeypatch: pytest.Monk
     assert terminal.width() == 77
 
 
-@pytest.mark.parametrize("command", [("report", "--no-plots", "mine"), ("list",), ("compare", "mine", "mine")])
+@pytest.mark.parametrize("command", [("report", "--no-plots", "mine"), ("list",)])
 def test_an_unknown_format_is_one_sentence(
     run: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
 ) -> None:

@@ -124,22 +124,6 @@ def test_report_without_plots_keeps_those_that_are_there(run: Path, capsys: pyte
     assert "(plots/overview.png)" in page and "(plots/mnist_cnn-seconds.png)" in page and "gone" not in page
 
 
-def test_compare_shows_what_differs_in_the_setup_in_every_format_but_csv(
-    run: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    other = {**PROVENANCE, "memory_mib": 12000}
-    fake_run(run.parent, [(cell(backend="keras3/jax"), 1.0, Outcome(OK))], "other", other)
-    asked = ("compare", "mine", "other", "--export", "both.md")
-    said = call(capsys, *asked)
-    lines = [line.split() for line in said.out.splitlines()]
-    assert ["machine", "memory", "(MiB)", "24000", "12000"] in lines
-    assert "| machine memory (MiB) | 24000 | 12000 |" in " ".join(Path("both.md").read_text().split())
-    found = json.loads(call(capsys, "compare", "mine", "other", "--format", "json").out)["configuration"]
-    assert {"kind": "machine", "name": "memory (MiB)", "backends": "", "values": ["24000", "12000"]} in found
-    same = call(capsys, "compare", "mine", "mine").out
-    assert "Settings, machine, packages and environment variables are the same." in same
-
-
 def test_after_an_interruption_the_epochs_that_were_done_are_shown(bench: Bench) -> None:
     assert bench.measure("--name", "mine").status == 0
     next((bench.results / "mine").glob("cells/*/outcome.json")).unlink()  # as if it was stopped before the cell ended

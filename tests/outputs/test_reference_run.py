@@ -17,7 +17,6 @@ from kbench import store
 from kbench.analysis.rows import summarised
 from kbench.analysis.sameness import first_steps
 from kbench.base import paths
-from kbench.features.published import suites
 from kbench.outputs import one_run
 from kbench.outputs.told import ToldRun
 from kbench.records.values import OK, UNSUPPORTED
@@ -53,15 +52,6 @@ def test_it_has_each_of_its_backends_on_each_of_its_examples_on_real_data(rows: 
             assert row.profile == "quick"
             if row.status == OK and example.task == "train":
                 assert row.data_source == "real"
-
-
-@pytest.mark.parametrize("suite", ["dlbench", "rosetta"])
-def test_a_suites_run_has_all_its_examples_on_each_of_its_backends(suite: str) -> None:
-    rows = list(summarised(store.read(CHECKOUT / "results" / f"reference-{suite}")))
-    for example in suites.load(suites.files()[suite]).examples:
-        of_example = {row.backend: row for row in rows if row.example == example}
-        assert set(of_example) == {row.backend for row in rows} and len(of_example) >= 9
-        assert all(row.status == OK or (row.status == UNSUPPORTED and row.reason) for row in of_example.values())
 
 
 def test_its_models_learn_what_the_data_teach(rows: list[Summary]) -> None:

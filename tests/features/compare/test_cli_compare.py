@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from documentation_commands import CHECKOUT
 from fake_bench import Said, call, refused
 from fake_runs import PROVENANCE, cell, fake_run, learning, write_events
 
@@ -18,7 +21,9 @@ from kbench import store
 from kbench.analysis.rows import Analysis
 from kbench.analysis.times import levels
 from kbench.base import paths
+from kbench.cli import arguments
 from kbench.records.values import FAILED, OK, Cell, Outcome
+from kbench.screen import terminal
 
 ELSEWHERE = {**PROVENANCE, "cpu": {"model": "Another processor", "visible": 2}}
 # How much processes differ, as a run says it: by 0.7 %, on any backend.
@@ -268,3 +273,60 @@ def test_the_reference_run_is_found_from_anywhere_and_needs_a_checkout(
     assert "slower" not in said.out and "faster" not in said.out
     monkeypatch.setattr("kbench.base.paths.project_folder", lambda name: compare.parent / "nothing")
     assert "only in a checkout" in compare("before", "reference").err
+
+
+def test_compare_shows_what_differs_in_the_setup_in_every_format_but_csv(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["kbench"])
+    other = {**PROVENANCE, "memory_mib": 12000}
+    fake_run(tmp_path / "results", [(cell(backend="keras3/jax"), 1.0, Outcome(OK))], "mine")
+    fake_run(tmp_path / "results", [(cell(backend="keras3/jax"), 1.0, Outcome(OK))], "other", other)
+    asked = ("compare", "mine", "other", "--export", "both.md")
+    said = call(capsys, *asked)
+    lines = [line.split() for line in said.out.splitlines()]
+    assert ["machine", "memory", "(MiB)", "24000", "12000"] in lines
+    assert "| machine memory (MiB) | 24000 | 12000 |" in " ".join(Path("both.md").read_text().split())
+    found = json.loads(call(capsys, "compare", "mine", "other", "--format", "json").out)["configuration"]
+    assert {"kind": "machine", "name": "memory (MiB)", "backends": "", "values": ["24000", "12000"]} in found
+    same = call(capsys, "compare", "mine", "mine").out
+    assert "Settings, machine, packages and environment variables are the same." in same
+
+
+@pytest.mark.parametrize("columns", [80, 100, 120])
+def test_what_is_printed_fits_the_terminal_and_has_no_colour(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], columns: int
+) -> None:
+    monkeypatch.setattr(terminal, "width", lambda: columns)
+    said = call(capsys, "compare", "reference", "reference")
+    assert said.status == 0 and max(map(len, said.out.splitlines())) <= columns
+    assert "\x1b" not in said.out + said.err
+
+
+def test_an_unknown_format_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    said = call(capsys, "compare", "mine", "mine", "--format", "xml")
+    assert (said.status, said.out) == (2, "") and "invalid choice: 'xml'" in said.err
+
+
+def typed(text: str) -> list[list[str]]:
+    """The commands of kbench in a shell's script, without its redirections."""
+    found = re.findall(r"python run\.py (.+?)(?: [2]?>.*)?$", text, re.MULTILINE)
+    return [
+        line.replace('"', "").replace("$BACKENDS", "jax,torch").replace("$PROGRAM", "train.py").split()
+        for line in found
+    ]
+
+
+def test_the_workflow_measures_both_sides_and_fails_above_its_limit() -> None:
+    text = (CHECKOUT / "docs" / "ci" / "kbench.yml").read_text("utf-8")
+    workflow = yaml.safe_load(text)
+    (job,) = workflow["jobs"].values()
+    assert workflow[True] == "pull_request"  # YAML 1.1 takes `on` for true
+    assert workflow["permissions"] == {"contents": "read", "pull-requests": "write"}
+    measured, compared = (arguments.parse(words) for words in typed(text))
+    assert (measured.command, measured.repeats, measured.backends) == ("script", 5, "jax,torch")
+    assert (compared.command, compared.fail_above, compared.format) == ("compare", 1.1, "markdown")
+    comment = next(step for step in job["steps"] if step.get("name") == "Comment")
+    assert "always()" in comment["if"] and "head.repo.full_name == github.repository" in comment["if"]
+    assert text.count("# yours") == 3

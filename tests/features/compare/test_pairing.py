@@ -9,10 +9,20 @@ from typing import Any
 import pytest
 from fake_runs import PROVENANCE, analysis, cell, measured
 
-from kbench.features.compare import pairing
+from kbench.features.compare import pairing, tables
 from kbench.features.compare.pairing import ComparedRun
 from kbench.features.compare.values import EQUAL, FINGERPRINT, HIGHER, LOWER, MACHINE, WITHIN, About, Pair
-from kbench.records.values import FAILED, FASTER, INTERRUPTED, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval, Measured
+from kbench.records.values import (
+    FAILED,
+    FASTER,
+    INTERRUPTED,
+    NO_DIFFERENCE,
+    NOT_COMPARED,
+    SLOWER,
+    Cell,
+    Interval,
+    Measured,
+)
 
 LAYERS = {"layers": [["Dense", {"units": 10}, [[784, 10]]]], "parameters": 7850}
 
@@ -251,3 +261,23 @@ def test_a_row_that_was_ok_and_failed_since_is_a_regression_and_one_that_was_lef
     never = beside(repeats([1.0, 1.0], status=FAILED), repeats([1.0, 1.0], status=FAILED))
     left_out = pairing.pairs([side("A", repeats([1.0, 1.0])), side("B", [])])
     assert pairing.regressions([failed, never, *left_out], 1.1) == [failed]
+
+
+def test_runs_are_compared_at_the_same_point_also_where_only_one_of_them_varies() -> None:
+    def swept(size: int) -> Cell:
+        varying: dict[str, str | int] = {"batch_size": size, "threads": 2}
+        return cell(backend="a/x", batch_size=size, threads=2, axes=varying)
+
+    def side(letter: str, cells: list[Cell]) -> ComparedRun:
+        told = [measured(one, 9.0, *[one.batch_size / 32.0] * 3) for one in cells]
+        return pairing.side(About(letter, letter, "", "", ""), analysis(told))
+
+    both = [swept(size) for size in (32, 128)]
+    found = pairing.pairs([side("A", both), side("B", list(reversed(both)))], ("fingerprint",))
+    assert [(pair.first and pair.first.batch_size, pair.ratio) for pair in found] == [(32, 1.0), (128, 1.0)]
+    abouts = [About(letter, letter, "", "", "") for letter in "AB"]
+    (shown,) = tables.tables(abouts, found)
+    assert shown.columns[:2] == ("backend", "batch size") and [row[1] for row in shown.rows] == ["32", "128"]
+    alone = cell(backend="a/x", batch_size=128, threads=2)
+    first, second = pairing.pairs([side("A", both), side("B", [alone])], ("fingerprint",))
+    assert (first.other, second.other and second.other.batch_size) == (None, 128)

@@ -20,6 +20,7 @@ from kbench.features.published import figure_tables
 from kbench.features.published import figures as published
 from kbench.features.published.figures import PublishedFigure
 from kbench.records.values import FAILED, OK, Outcome
+from kbench.screen import terminal
 from kbench.selection import backends, examples
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -249,3 +250,17 @@ def test_compare_published_sets_a_run_beside_print_in_each_format(
     by_json = json.loads(call(capsys, "compare", "published", "own", "--format", "json").out)["rows"]
     assert [float(row["ratio"]) for row in by_csv] == [row["ratio"] for row in by_json]
     assert "| Keras(CNTK) " in call(capsys, "compare", "own", "published", "--format", "markdown").out
+
+
+@pytest.mark.parametrize("columns", [80, 100, 120])
+@pytest.mark.parametrize(
+    "argv",
+    [("list", "published"), ("list", "published", "lstm_ptb"), ("compare", "reference", "published")],
+    ids=" ".join,
+)
+def test_what_is_printed_fits_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], argv: tuple[str, ...], columns: int
+) -> None:
+    monkeypatch.setattr(terminal, "width", lambda: columns)
+    said = call(capsys, *argv)
+    assert said.status == 0 and max(map(len, said.out.splitlines())) <= columns

@@ -11,7 +11,8 @@ import msgspec
 import pytest
 from fake_runs import request as as_request
 
-from kbench import datasets
+from kbench import datasets, store
+from kbench.analysis.rows import summarised
 from kbench.base import paths
 from kbench.commands import choices
 from kbench.datasets import MissingFile, Origin
@@ -23,6 +24,7 @@ from kbench.planning import plan, request
 from kbench.planning.plan import Plan
 from kbench.planning.request import Request
 from kbench.records import axes
+from kbench.records.values import OK, UNSUPPORTED
 from kbench.screen import planned_data
 from kbench.selection import backends, examples
 from kbench.session import data
@@ -271,3 +273,12 @@ def test_options_of_a_run_become_its_suite(own: Path) -> None:
     one = asked(examples="mnist_cnn", batch_size=[16, 32])
     assert one.named_examples == ("mnist_cnn",) and one.on("batch_size") == (16, 32)
     assert one.settings["mnist_cnn"].train.batch_size == ()
+
+
+@pytest.mark.parametrize("suite", ["dlbench", "rosetta"])
+def test_a_suites_run_has_all_its_examples_on_each_of_its_backends(suite: str) -> None:
+    rows = list(summarised(store.read(paths.project_folder("results") / f"reference-{suite}")))
+    for example in suites.load(suites.files()[suite]).examples:
+        of_example = {row.backend: row for row in rows if row.example == example}
+        assert set(of_example) == {row.backend for row in rows} and len(of_example) >= 9
+        assert all(row.status == OK or (row.status == UNSUPPORTED and row.reason) for row in of_example.values())
