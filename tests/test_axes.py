@@ -8,7 +8,6 @@ import pytest
 from fake_runs import COLORS, cell, measured, replace
 
 from kbench.analysis.summaries import summarise
-from kbench.cli import options
 from kbench.comparison import scaling
 from kbench.outputs import one_run
 from kbench.plots.scaling import line_styles
@@ -162,8 +161,3 @@ def test_training_and_inference_of_an_example_have_tables_lines_and_names_of_the
     ]
     assert "data source" in table(both).columns and "real data" not in table(both).heading
     assert {row.relative_to_fastest for row in both} == {1.0}, "real and synthetic data are not ranked"
-
-
-def test_a_command_may_have_its_own_help_of_an_axis() -> None:
-    found = {command: options.how("--threads", command)["help"] for command in ("run", "coverage")}
-    assert "one per available core" in found["run"] and "default: 1;" in found["coverage"]

@@ -64,7 +64,7 @@ def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Devic
         "pythons": {name: ChosenPython(paths.portable(one.path), one.as_is) for name, one in pythons.items()},
         "values": values(options) | {axes.DEVICE: tuple(one.label for one in on)},
         "threads_each": options.get("threads") is not None,
-        "settings": of_feature.settings if of_feature else {},
+        "example_settings": of_feature.settings if of_feature else {},
         "asked": _asked_of_features(options) | dict(of_feature.kept if of_feature else {}),
         "data_dir": None if mirror is None else paths.portable(mirror),
         "pass_env": passed_variables(options),

@@ -97,7 +97,7 @@ class Request:
     values: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     threads_each: bool = False  # whether each worker has so many threads; else several workers divide them
     worker_per_machine: bool = False  # whether several workers of a cell are on as many machines
-    settings: Mapping[str, Settings] = field(default_factory=dict)  # by example: they count instead of the above
+    example_settings: Mapping[str, Settings] = field(default_factory=dict)  # by example, instead of the above
     steps: Count | None = None  # of an example's settings: an epoch has at least so many
     profile: Literal["smoke", "quick", "full"] = "quick"
     repeats: Count = 1
@@ -142,7 +142,7 @@ class Request:
 
     def of(self, example: str, task: str) -> Request:
         """The request for one example and task, by its settings."""
-        if example not in self.settings:
+        if example not in self.example_settings:
             return self
         given = self._settings_of(example, task)
         values = {
@@ -155,7 +155,7 @@ class Request:
 
     def tasks_of(self, example: Example) -> tuple[str, ...]:
         """What is to be done with the example. Inference is possible with any, training not."""
-        asked = self.settings.get(example.name, Settings()).task or self.on(axes.TASK) or (example.task,)
+        asked = self.example_settings.get(example.name, Settings()).task or self.on(axes.TASK) or (example.task,)
         return (INFER,) if INFER in asked and example.task == INFER else tuple(dict.fromkeys(map(str, asked)))
 
     def sources_of(self, example: str, task: str) -> tuple[str, ...]:
@@ -163,7 +163,7 @@ class Request:
         return self._settings_of(example, task).data
 
     def _settings_of(self, example: str, task: str) -> Values:
-        settings = self.settings.get(example, Settings())
+        settings = self.example_settings.get(example, Settings())
         return settings.infer if task == INFER else settings.train
 
     def seed_of(self, repeat: int) -> int:

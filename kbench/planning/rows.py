@@ -198,7 +198,7 @@ def _values(example: Example, request: Request) -> dict[str, Sequence[Value]]:
 def _samples(example: Example, request: Request) -> int:
     """Those of the profile; by settings so many that their steps fit, of the largest batch, as far as it goes."""
     samples = example.profiles[request.profile].samples
-    if not request.settings:
+    if not request.example_settings:
         return samples
     steps = 1 if request.profile == "smoke" else request.steps or 1
     largest = max(request.numbers_on(BATCH_SIZE) or (example.batch_size,))

@@ -26,7 +26,7 @@ from kbench.records.values import Device, Environment
 def of_plan(plan: Plan, run_paths: RunPaths, **more: object) -> dict[str, dict[str, Any]]:
     """The request, and the plan: cells, backends, examples, and `more` on what kind of run it is."""
     asked = asdict(plan.request)  # not by msgspec, which omits defaults
-    asked["settings"] = msgspec.to_builtins(plan.request.settings)
+    asked["example_settings"] = msgspec.to_builtins(plan.request.example_settings)
     if plan.request.script:
         asked["script"] = plan.request.script.kept()
     cells, data = [task.cell for task in plan.tasks], {key[0]: one for key, one in run_paths.data.items()}

@@ -129,6 +129,22 @@ def test_the_core_alone_measures_and_says_what_it_cannot_read(bench: Bench, copi
     assert "mnist_mlp" in said(place, "report", "reference", "--no-plots", cwd=bench.folder)
 
 
+@pytest.mark.thorough
+@pytest.mark.slow("it runs the core's fast tests without any feature")
+@pytest.mark.timeout(1800)
+def test_the_cores_fast_tests_pass_without_any_feature(tmp_path: Path) -> None:
+    place = tmp_path / "alone"
+    shutil.copytree(CHECKOUT, place, ignore=shutil.ignore_patterns("__pycache__", ".git"))
+    for name in NAMES:
+        shutil.rmtree(place / "kbench" / "features" / name)
+    for command in (["init", "-q"], ["add", "-A"]):  # tests ask git which files are the project's
+        subprocess.run(["git", *command], cwd=place, check=True)
+    apart = [f"--ignore=tests/{one}" for one in ("features", "real", "browser")]
+    apart += ["-m", "fast", "-n", "2", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run([sys.executable, "-m", "pytest", *apart], cwd=place, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-8000:]
+
+
 def linted(place: Path) -> subprocess.CompletedProcess[str]:
     command = entry.checks(Path(sys.executable), ["--lint"])["import-linter"]
     return subprocess.run(command, cwd=place, capture_output=True, text=True)

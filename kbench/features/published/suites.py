@@ -181,7 +181,7 @@ def kept(suite: Suite) -> dict[str, Any]:
 def of_request(asked: Mapping[str, Any]) -> Suite | None:
     """The suite in the request that a run keeps; None if there is none, or it cannot be read."""
     try:
-        return msgspec.convert({**asked["asked"]["suite"], "settings": asked["settings"]}, Suite)
+        return msgspec.convert({**asked["asked"]["suite"], "settings": asked["example_settings"]}, Suite)
     except (KeyError, TypeError, msgspec.ValidationError):
         return None
 

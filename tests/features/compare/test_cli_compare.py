@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+from benchmarks.test_report_scale import each_is_read_once
 from documentation_commands import CHECKOUT
 from fake_bench import Said, call, refused
 from fake_runs import PROVENANCE, cell, fake_run, learning, write_events
@@ -330,3 +331,7 @@ def test_the_workflow_measures_both_sides_and_fails_above_its_limit() -> None:
     comment = next(step for step in job["steps"] if step.get("name") == "Comment")
     assert "always()" in comment["if"] and "head.repo.full_name == github.repository" in comment["if"]
     assert text.count("# yours") == 3
+
+
+def test_no_raw_file_is_read_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    each_is_read_once(tmp_path, monkeypatch, ["compare", "a", "b"])

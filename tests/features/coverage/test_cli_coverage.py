@@ -14,6 +14,7 @@ from fake_bench import Bench, Said, refused
 
 from kbench import store
 from kbench.cells import launcher
+from kbench.cli import options
 from kbench.features.coverage import cover, events, results
 from kbench.features.coverage.values import ProbeCase
 from kbench.store import guest_files
@@ -34,8 +35,8 @@ def hinge(bench: Bench, how: str) -> None:
     bench.backend("keras9/second", more=f'[variables]\nFAKE_KERAS_HINGE = "{how}"\n')
 
 
-def tried(bench: Bench, *options: str) -> Said:
-    said = bench("coverage", "--backends", BACKENDS, "--only", BOTH, "--quick", "--device", "cpu", *options)
+def tried(bench: Bench, *more: str) -> Said:
+    said = bench("coverage", "--backends", BACKENDS, "--only", BOTH, "--quick", "--device", "cpu", *more)
     assert "Traceback" not in said.err
     return said
 
@@ -174,8 +175,8 @@ def test_a_run_whose_host_was_ended_is_resumed_and_nothing_is_tried_again(three:
     three("setup", "--backends", BACKENDS)
     cases = ("--only", f"{BOTH},losses.nothing", "--quick")
     one_process = ("--device", "cpu", "--threads", str(os.cpu_count()))
-    options = ("--backends", BACKENDS, *cases, *one_process, "--name", "mine")
-    host = three.start("coverage", *options)
+    given = ("--backends", BACKENDS, *cases, *one_process, "--name", "mine")
+    host = three.start("coverage", *given)
     out, err = host.communicate(timeout=120)
     assert host.returncode == (-signal.SIGKILL if how == "SIGKILL" else 130), err
     (run,) = three.runs()
@@ -309,3 +310,8 @@ def test_wrong_options_are_one_sentence(bench: Bench) -> None:
     refused(bench("coverage", "--backends", "fake", "--spread"), "--spread is an option of `run`")
     refused(bench("coverage", "--backends", "fake", "--fail-on", "slow"), "slow", "differs")
     refused(bench("coverage", "--backends", "nothing"), "nothing")
+
+
+def test_it_has_its_own_help_of_an_axis() -> None:
+    found = {command: options.how("--threads", command)["help"] for command in ("run", "coverage")}
+    assert "one per available core" in found["run"] and "default: 1;" in found["coverage"]

@@ -65,7 +65,9 @@ def left(path: Path, typed: tuple[str, ...] = (), cores: int = 2, **how: Any) ->
 
 def made(suite: suites.Suite, **more: Any) -> Plan:
     files = tuple(str(KNOWN[name].path) for name in suite.settings)
-    asked = as_request(backends=("keras3/jax", "keras3/torch"), examples=files, settings=suite.settings, **more)
+    asked = as_request(
+        backends=("keras3/jax", "keras3/torch"), examples=files, example_settings=suite.settings, **more
+    )
     return plan.make_plan(asked, BACKENDS, [])
 
 
@@ -124,13 +126,13 @@ def test_a_run_keeps_its_suite_so_that_resume_needs_no_file(own: Path, tmp_path:
     asked = Request(
         backends=("keras3/jax",),
         examples=(str(KNOWN["mnist_mlp"].path),),
-        settings=suite.settings,
+        example_settings=suite.settings,
         asked={"suite": suites.kept(suite)},
     )
-    kept = json.loads(json.dumps({**asdict(asked), "settings": msgspec.to_builtins(asked.settings)}))
+    kept = json.loads(json.dumps({**asdict(asked), "example_settings": msgspec.to_builtins(asked.example_settings)}))
     own.unlink()
     again = request.read(kept, tmp_path)
-    assert (again.settings, suites.of_request(kept)) == (suite.settings, suite)
+    assert (again.example_settings, suites.of_request(kept)) == (suite.settings, suite)
     assert suites.of_request({}) is None
 
 
@@ -269,10 +271,10 @@ def test_options_of_a_run_become_its_suite(own: Path) -> None:
         "mnist_mlp",
         "mnist_cnn",
     ]
-    assert both.named_examples == () and both.settings["mnist_mlp"].train.batch_size == (64,)
+    assert both.named_examples == () and both.example_settings["mnist_mlp"].train.batch_size == (64,)
     one = asked(examples="mnist_cnn", batch_size=[16, 32])
     assert one.named_examples == ("mnist_cnn",) and one.on("batch_size") == (16, 32)
-    assert one.settings["mnist_cnn"].train.batch_size == ()
+    assert one.example_settings["mnist_cnn"].train.batch_size == ()
 
 
 @pytest.mark.parametrize("suite", ["dlbench", "rosetta"])
