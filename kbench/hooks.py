@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from kbench.planning.request import Request
     from kbench.planning.settings import Settings
     from kbench.planning.tasks import CellTask
+    from kbench.plots.styles import Key, RowStyle, Style
     from kbench.records.values import Device, Example, Measured
     from kbench.screen.output import Output
     from kbench.session.events import OnEvent
     from kbench.store import RunRecord, RunResults
+    from kbench.summary import Summary
     from kbench.tables.content import Table
 
 NAME = "kbench"
@@ -164,6 +166,14 @@ class Told:
     references: Mapping[str, Reference] = field(default_factory=dict)  # by example
 
 
+@dataclass(frozen=True)
+class Plot:
+    """A plot of a whole run."""
+
+    stem: str  # of its files in the run's folder plots/
+    draw: Callable[[Sequence[Summary], Mapping[Key, RowStyle], Style], Mapping[str, bytes]]  # by format; or nothing
+
+
 class RunKind:
     """A kind of run other than those that time something: what `run.json` calls it, and how it is read."""
 
@@ -230,6 +240,10 @@ class Hooks:
     @_declares
     def told(self, analysis: Analysis) -> Told:  # type: ignore[empty-body]
         """What is said of a run, and tables and sections beside its own. Screen, pages and JSON show them."""
+
+    @_declares
+    def plots(self) -> Sequence[Plot]:  # type: ignore[empty-body]
+        """Plots beside those of the whole run, which summary.md shows."""
 
     @_declares
     def run_kinds(self) -> Sequence[RunKind]:  # type: ignore[empty-body]
@@ -332,6 +346,12 @@ def told(analysis: Analysis) -> Sequence[Told]:
     """What features tell of a run."""
     found: list[Told] = plugins().hook.told(analysis=analysis)
     return found
+
+
+@cache
+def plots() -> Sequence[Plot]:
+    """The plots of features."""
+    return [one for several in plugins().hook.plots() for one in several]
 
 
 @cache

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from kbench import store
+from kbench import hooks, store
 from kbench.analysis.rows import Analysis, command_to_repeat, tuned
 from kbench.comparison.scaling import within
 from kbench.machine.provenance import describe
@@ -16,7 +16,6 @@ from kbench.outputs.findings import findings_json
 from kbench.outputs.told import ToldRun
 from kbench.plots.bars import bars
 from kbench.plots.convergence import convergence
-from kbench.plots.keras_cost import keras_cost
 from kbench.plots.memory import memory
 from kbench.plots.overview import overview
 from kbench.plots.performance_profile import performance_profile
@@ -34,14 +33,8 @@ from kbench.tables.csv import epochs_csv, memory_csv, summary_csv
 from kbench.tables.latex import latex
 from kbench.tables.page import Run, page
 
-_OF_RUN = ("overview", "performance-profile", "keras-cost")
+_OF_RUN = ("overview", "performance-profile")  # and those of features
 _OF_EXAMPLE = ("convergence", "memory", "seconds")
-# Files in plots/ with these names are kbench's; all others are the user's.
-PICTURES = tuple(
-    f"{stem}.{suffix}"
-    for stem in (*_OF_RUN, *(f"*-{kind}" for kind in (*_OF_EXAMPLE, "by-*")))
-    for suffix in ("png", "svg")
-)
 
 
 def rebuild(analysis: ToldRun, style: Style = OWN, plots: bool = True) -> list[Path]:
@@ -76,7 +69,7 @@ def rebuild(analysis: ToldRun, style: Style = OWN, plots: bool = True) -> list[P
         # Not durable: files lost in a power cut can be derived again, and waiting for the disk is slow.
         replace(run / name, content, durable=False)
     if plots:
-        remove_others(run / "plots", PICTURES, {Path(name).name for name in files})
+        remove_others(run / "plots", _pictures(), {Path(name).name for name in files})
     return [run / name for name in files]
 
 
@@ -120,7 +113,9 @@ def _plots(analysis: ToldRun, style: Style) -> Drawings:
         cells.setdefault(of_table(one.cell), []).append(one)
     whole = _named("overview", overview({"": summaries}, chosen, style))
     whole |= _named("performance-profile", performance_profile(summaries, chosen, style))
-    drawn = {"": whole | _named("keras-cost", keras_cost(summaries, chosen, style))}
+    for plot in hooks.plots():
+        whole |= _named(plot.stem, plot.draw(summaries, chosen, style))
+    drawn = {"": whole}
     for rows in by_example(summaries):
         example = rows[0].title
         differing = {key(row) for row in rows if row.differs}
@@ -140,10 +135,21 @@ def _plots(analysis: ToldRun, style: Style) -> Drawings:
     return drawn
 
 
+def _of_run() -> tuple[str, ...]:
+    """The names of the plots of a whole run."""
+    return (*_OF_RUN, *(one.stem for one in hooks.plots()))
+
+
+def _pictures() -> tuple[str, ...]:
+    """Files in plots/ with these names are kbench's; all others are the user's."""
+    stems = (*_of_run(), *(f"*-{kind}" for kind in (*_OF_EXAMPLE, "by-*")))
+    return tuple(f"{stem}.{suffix}" for stem in stems for suffix in ("png", "svg"))
+
+
 def _kept(run: Path, rows: Sequence[Summary]) -> dict[str, list[str]]:
     """The plots of before, which stay if none are drawn."""
     kinds = (*_OF_EXAMPLE, *(f"by-{axis.title.replace(' ', '-')}" for axis in axes.numbers()))
-    stems: dict[str, tuple[str, ...]] = {"": _OF_RUN}
+    stems: dict[str, tuple[str, ...]] = {"": _of_run()}
     stems |= {name: tuple(f"{file_name(name)}-{what}" for what in kinds) for name in (row.title for row in rows)}
     return {
         example: [f"plots/{stem}.png" for stem in names if (run / "plots" / f"{stem}.png").is_file()]

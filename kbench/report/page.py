@@ -25,7 +25,7 @@ from kbench.records.axes import AXES, Point
 from kbench.records.values import NOT_COMPARED, OK, Measured
 from kbench.report import charts, colors, learning_text, templates
 from kbench.summary import Summary
-from kbench.tables import configuration, keras_cost, overall
+from kbench.tables import configuration, overall
 from kbench.tables.answers import headline, over_all
 from kbench.tables.content import Table, by_example, of_table, remarks_once, table
 from kbench.tables.page import Run, versions
@@ -164,7 +164,6 @@ def _run(
         "matrix": _matrix(run.summaries, chosen, styles),
         "examples": examples,
         "sections": [_section(one) for one in run.sections if one.in_report and one.tables],
-        "cost": keras_cost.table(run.summaries),
         "further": run.further,
         "configuration": configuration.tables(run.provenance, run.examples, run.measured, run.summaries),
         "variables": [

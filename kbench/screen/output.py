@@ -15,7 +15,7 @@ from kbench.screen import terminal
 from kbench.screen.colors import painter
 from kbench.screen.terminal import TABLE, USUAL, VERBOSE
 from kbench.store.files import replace
-from kbench.tables import at_a_glance, columns, csv, interrupted, keras_cost, lost, markdown, overall, text
+from kbench.tables import at_a_glance, columns, csv, interrupted, lost, markdown, overall, text
 from kbench.tables.columns import ColumnChoice
 from kbench.tables.content import Table
 from kbench.words.text import as_json, at_blanks
@@ -117,9 +117,9 @@ def _as(form: str, analysis: ToldRun, shown: ColumnChoice) -> str:
 
 
 def _further(analysis: ToldRun, on_screen: bool = False) -> list[Table]:
-    """Tables below those of the examples: epochs of what was interrupted, what Keras costs, and those of features."""
-    run, rows = analysis.run, analysis.rows
-    further = [one for one in (interrupted.table(run.measured), keras_cost.table(rows)) if one]
+    """Tables below those of the examples: epochs of what was interrupted, and those of features."""
+    lost_epochs = interrupted.table(analysis.run.measured)
+    further = [lost_epochs] if lost_epochs else []
     for section in analysis.sections:
         if section.on_screen:
             further += section.on_screen if on_screen else section.tables

@@ -10,7 +10,7 @@ from typing import Any
 from kbench.hooks import Reference, Section
 from kbench.records.values import NATIVE, Measured
 from kbench.summary import Summary
-from kbench.tables import at_a_glance, heat_map, keras_cost
+from kbench.tables import at_a_glance, heat_map
 from kbench.tables.answers import over_all
 from kbench.tables.configuration import configuration
 from kbench.tables.content import Table, by_example, tables
@@ -32,7 +32,7 @@ class Run:
     measured: Sequence[Measured]
     remarks: Sequence[str] = ()  # on the machine during the run
     failures: Sequence[Measured] = ()
-    further: Sequence[Table] = ()  # of what was looked into
+    further: Sequence[Table] = ()  # of features
     repeat_command: str = ""  # the command that repeats what could not be compared
     tuned: Sequence[str] = ()  # backends with variables that only make them faster
     sections: Sequence[Section] = ()  # of features
@@ -77,8 +77,6 @@ def page(run: Run, plots: Mapping[str, Sequence[str]], resumed: Sequence[str] = 
             parts += [f"## {escape(section.heading)}", escape(section.lead), together(section.tables)]
         else:
             parts += [part for one in section.tables for part in (f"## {escape(one.heading)}", body(one))]
-    if cost := keras_cost.table(summaries):
-        parts += [f"## {escape(cost.heading)}", body(cost)]
     for one in run.further:
         parts += [f"## {escape(one.heading)}", body(one)]
     parts += _failures(run.failures)

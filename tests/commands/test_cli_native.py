@@ -56,7 +56,7 @@ def test_the_pages_and_a_picture_show_what_keras_costs(bench: Bench) -> None:
     assert "What Keras costs" in said.out
     assert "## What Keras costs" in (run / "summary.md").read_text()
     assert "keras-cost.png" in (run / "summary.md").read_text()
-    assert '<h2 id="r0-cost">What Keras costs</h2>' in (run / "report.html").read_text()
+    assert '<h2 id="r0-further1">What Keras costs</h2>' in (run / "report.html").read_text()
     assert (run / "plots" / "keras-cost.png").is_file() and (run / "plots" / "keras-cost.svg").is_file()
     assert bench.measure(backends="fake").status == 0
     assert "What Keras costs" not in (bench.last().folder / "report.html").read_text()

@@ -9,9 +9,9 @@ from fake_runs import cell, known, measured
 
 from kbench.analysis.rows import natives
 from kbench.analysis.summaries import summarise
+from kbench.features.native import table as keras_cost
 from kbench.records.values import Measured
 from kbench.summary import Summary
-from kbench.tables import keras_cost
 
 NATIVES = {"keras8/x": "native/x", "keras9/x": "native/x"}
 FACTS = {"layers": [["Dense", {}, [[2, 2]]]], "parameters": 4, "weights": "seeded", "weights_sha256": "aa"}

@@ -1,0 +1,1 @@
+"""Native backends: an example's twin without Keras, measured beside it to show what Keras costs."""
