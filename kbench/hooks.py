@@ -326,6 +326,12 @@ def guest_driver(task: CellTask) -> GuestDriver | None:
     return found
 
 
+def guest_folders(task: CellTask, *features: str) -> list[Path]:
+    """The features' code that does the cell in a backend's process: of these, and of the one with its driver."""
+    driver = guest_driver(task)
+    return [guest_folder(one) for one in dict.fromkeys((*features, *([driver.feature] if driver else ())))]
+
+
 def program_parts(asked: Mapping[str, Any]) -> Sequence[ProgramPart]:
     """What features do in the process of a user's program."""
     found: list[ProgramPart] = plugins().hook.program_part(asked=asked)

@@ -146,19 +146,20 @@ def spec(
             "folders": [portable(folder) for folder in _guest_folders(task.part)],
             "saved": portable(run_paths.run / SAVED),
         },
-        "driver": _driver(task),
+        "driver": _driver(task, run_paths),
         "published_weights": portable(weights) if weights and task.published_weights else "",
-        "twin": portable(run_paths.twins[task.example, task.backend]) if task.kind == NATIVE else "",
         "events": portable(store.cell_folder(run_paths.run, task, worker).events),
     }
 
 
-def _driver(task: CellTask) -> dict[str, Any] | None:
-    """What does the cell, if that is a feature's."""
+def _driver(task: CellTask, run_paths: RunPaths) -> dict[str, Any] | None:
+    """What does the cell, if that is a feature's, and the file that it takes in place of the example's."""
     found = hooks.guest_driver(task)
     if found is None:
         return None
-    return {"driver": found.module, "folders": [portable(hooks.guest_folder(found.feature))]}
+    file = run_paths.twins.get((task.example, task.backend))
+    folders = [portable(hooks.guest_folder(found.feature))]
+    return {"driver": found.module, "folders": folders, "file": portable(file) if file else ""}
 
 
 def _guest_folders(part: Mapping[str, Any]) -> list[Path]:

@@ -113,12 +113,11 @@ def of_example(
                 memory_limit_mib=request.memory_limit_mib,
                 script=_of_script(request, backend),
                 engine=_engine(backend, values, request),
-                guest_sha256=guest_sha256(*map(hooks.guest_folder, _parts(request))),
                 **_of_example(example, request, values),
                 **of_backend,
                 **of_twin,
             )
-            yield row, found
+            yield replace(row, guest_sha256=guest_sha256(*hooks.guest_folders(row, *_parts(request)))), found
 
 
 def _engine(backend: Backend, values: Mapping[str, Value], request: Request) -> str:

@@ -12,6 +12,7 @@ import pytest
 from fake_backends import write_backend
 from fake_runs import request
 
+from kbench import hooks
 from kbench.base import paths
 from kbench.base.arrays import Data
 from kbench.cells import spec as specs
@@ -68,14 +69,15 @@ def test_a_native_backend_is_given_its_twin_and_the_constants_of_the_example_and
     made = task("native/torch", "mnist_mlp")
     assert made.kind == "native" and made.versions.keys() == {"backend"} and len(made.twin_sha256) == 64
     assert made.constants["OPTIMIZER"]["class_name"] == "RMSprop"
+    assert made.guest_sha256 == guest_sha256(hooks.guest_folder("native")) != task().guest_sha256
     assert specs.keras_json(made) == {}
-    assert spec(made)["twin"] == "/twins/mnist_mlp.py"
+    assert spec(made)["driver"]["file"] == "/twins/mnist_mlp.py"
 
 
 def test_the_spec_is_the_task_and_where_things_lie() -> None:
     made = spec(task(), DATA)
     record = {*task().record} - {"workers"}  # which it has only of several
-    assert set(made) == {*record, "schema", "identity", "data", "events", "load", "trained", "twin", "driver"}
+    assert set(made) == {*record, "schema", "identity", "data", "events", "load", "trained", "driver"}
     assert made["data"]["folder"] == "/data" and made["data"]["hash_of"] == "channels_last"
     assert made["example"].endswith("examples_models/cifar10_cnn.py") and made["events"].startswith("~/results/cells")
     assert made["device"] == "cpu"

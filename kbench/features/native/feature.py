@@ -1,4 +1,4 @@
-"""Says what Keras costs: rows of Keras beside those of the same framework without it."""
+"""Measures an example's twin, in a framework's own API, beside the example on Keras: what Keras costs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kbench import hooks
-from kbench.hooks import Plot, Told
+from kbench.hooks import GuestDriver, Plot, Told
+from kbench.records.values import NATIVE
 
 if TYPE_CHECKING:
     from kbench.analysis.rows import Analysis
+    from kbench.planning.tasks import CellTask
     from kbench.plots.styles import Key, RowStyle, Style
     from kbench.summary import Summary
+
+
+@hooks.fills
+def guest_driver(task: CellTask) -> GuestDriver | None:
+    """What runs a twin."""
+    return GuestDriver("native", "kbench_native.driver") if task.kind == NATIVE else None
 
 
 @hooks.fills

@@ -87,7 +87,7 @@ def _small(task: CellTask) -> CellTask:
         validation_samples=0,
         epochs=0,
         part=part_of(),
-        guest_sha256=guest_sha256(hooks.guest_folder(KIND)),
+        guest_sha256=guest_sha256(*hooks.guest_folders(task, KIND)),
     )
 
 

@@ -7,7 +7,7 @@ import time
 import traceback
 
 from kbench_guest import parts, turns
-from kbench_guest.drivers import model_file, native, script
+from kbench_guest.drivers import model_file, script
 from kbench_guest.frameworks import legacy_keras
 from kbench_guest.protocol import SCHEMA, Events, Refused, line_in, reason
 
@@ -17,8 +17,8 @@ def main(path: str) -> int:
     started = time.perf_counter()
     with open(path, encoding="utf-8") as file:
         spec = json.load(file)
-    for holder in (spec, spec["data"], spec["script"] or {}):
-        for name in ("example", "twin", "events", "published_weights", "trained", "saved", "folder", "file"):
+    for holder in (spec, spec["data"], spec["script"] or {}, spec["driver"] or {}):
+        for name in ("example", "events", "published_weights", "trained", "saved", "folder", "file"):
             if name in holder:
                 holder[name] = os.path.expanduser(holder[name])
     events = Events(spec["events"])
@@ -39,12 +39,12 @@ def main(path: str) -> int:
 
             own_data.run(spec, events)
         else:
-            (native if spec["kind"] == "native" else model_file).run(spec, events)
+            model_file.run(spec, events)
     except BaseException as error:
         traceback.print_exc()
         found = reason(error)
         if not isinstance(error, Refused):
-            file = spec["twin"] if spec["kind"] == "native" else spec["example"]
+            file = (spec["driver"] or {}).get("file") or spec["example"]
             found["message"] = line_in(file, error) + found["message"]
         events.write("error", **found)
         return 1

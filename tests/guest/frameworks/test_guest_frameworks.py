@@ -51,7 +51,7 @@ def test_a_frameworks_allocator_is_asked_for_its_peak_on_a_gpu(tmp_path: Path) -
 def test_a_framework_reports_its_threads_with_keras_and_without(tmp_path: Path) -> None:
     torch = SimpleNamespace(get_num_threads=lambda: 3, get_num_interop_threads=lambda: 1)
     with loaded(tmp_path, "torch", torch=torch) as framework:
-        native = __import__("kbench_guest.frameworks.native").frameworks.native.load("torch", "torch")
+        native = __import__("kbench_native.framework").framework.load("torch", "torch")
         assert framework.threads() == native.threads() == {"intra_op": 3, "inter_op": 1}
 
 

@@ -151,8 +151,8 @@ def test_what_a_framework_shows_counts_more_than_what_it_was_given(modules: list
 
 
 def test_several_workers_cannot_divide_every_batch(tmp_path: Path) -> None:
-    with guest(tmp_path, "frameworks.native", "protocol") as (native, protocol):
-        framework = native.AnyFramework(SimpleNamespace())
+    with guest(tmp_path, "frameworks.interface", "protocol") as (interface, protocol):
+        framework = interface.Framework()
         workers = {"count": 3, "rank": 0, "processes": 1, "addresses": []}
         with pytest.raises(protocol.Refused, match="a batch of 128 cannot be divided among 3 workers"):
             framework.start_workers({"workers": workers, "batch_size": 128, "device": "cpu"})

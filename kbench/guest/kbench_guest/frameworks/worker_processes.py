@@ -144,13 +144,3 @@ class TorchProcesses(Workers):
         steps = last + 1 if last else 0  # it is 0 before the first one, too
         steps, self._steps = steps - self._steps, steps
         return None if not nanoseconds else nanoseconds / 1e9 * steps
-
-
-class TorchTwin(TorchProcesses):
-    """The same without Keras."""
-
-    def join(self, model: Any) -> None:
-        modules = model.inside(self._module.nn.Module)
-        if len(modules) != 1:
-            raise Refused("unsupported", "DistributedDataParallel takes one module, which this twin is not")
-        self.share(modules[0], model, "train_function")

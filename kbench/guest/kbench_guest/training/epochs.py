@@ -52,7 +52,8 @@ def measure(
                 outputs = model.predict(feed.first_inputs(), batch_size=spec["batch_size"], verbose=0)
             events.write("probe", **first_outputs.sampled(model, example, spec, outputs))
         framework.workers.join(model)
-        if spec["repeat"] == 1 and spec["kind"] != "native":  # its repeats are the same program
+        # Its repeats are the same program; a feature's driver has taken the step itself, if it can be taken.
+        if spec["repeat"] == 1 and not spec["driver"]:
             again = first_step.of_model(framework, model, example, spec, feed, events)
     train(framework, model, example, spec, feed, validation_part, events)
     if framework.workers.observes:

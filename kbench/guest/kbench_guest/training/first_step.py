@@ -20,12 +20,10 @@ from kbench_guest.protocol import in_a_line
 from kbench_guest.sketches import changes, norm, plain_numbers, sums
 from kbench_guest.training import example_file
 from kbench_guest.training.feeding import own_samples
-from kbench_guest.training.twin import weight_names
 
 if TYPE_CHECKING:
     from kbench_guest.frameworks.keras_models import KerasModels
     from kbench_guest.protocol import Events
-    from kbench_guest.training.twin import Twin
 
 Step = Tuple[float, List[np.ndarray]]  # its loss, and the change of each weight
 
@@ -165,45 +163,6 @@ def write_again(again: Callable[[], List[Dict[str, Any]]], events: "Events") -> 
         return
     for values in found:
         events.write("step_again", **values)
-
-
-def of_twin(
-    twin: "Twin", initial: List[np.ndarray], example: Any, spec: Dict[str, Any], feed: Any, events: "Events"
-) -> None:
-    """The same of a twin without dropout, which is not the one that is measured."""
-
-    def step(batch: "FirstSamples", first: List[np.ndarray]) -> Step:
-        twin.build(first)
-        twin.compile(example.OPTIMIZER, example.LOSS)
-        reported = twin.train_function(batch.model_inputs(), batch.model_targets())
-        return float(np.ravel(reported[0])[0]), changes(as_numbers(first), as_numbers(twin.weights()))
-
-    def taken(at: int) -> Dict[str, Any]:
-        values = iter(initial)
-        point: List[np.ndarray] = []
-        for number, (_, *shapes) in enumerate(twin.layers):
-            for position in range(len(shapes)):
-                point.append(generic_point.weight(next(values), spec["seed"], number, position, at))
-        inputs = generic_point.GenericInputs(spec["seed"], found, (), arrays.images_first(spec), at)
-        batch = first_samples(feed.batch(0), spec["batch_size"], False, inputs)
-        plain, rounded = step(batch, point), step(batch, [perturb_by_one_ulp(value) for value in point])
-        told = described(names, as_numbers(point), plain, rounded)
-        return dict(told, point=at, repeats=int(batch.repeats))
-
-    kind, *shapes = twin.layers[0]
-    found = {0: ([shape[0] for shape in shapes], False)} if kind.endswith("Embedding") else {}
-    names: List[List[Any]] = []
-    seen: Dict[str, int] = {}
-    for kind, *weights in twin.layers:
-        seen[kind] = seen.get(kind, 0) + 1
-        names.extend([kind, seen[kind], name, None] for name in weight_names(kind, len(weights)))
-    try:
-        steps = [taken(at) for at in POINTS]
-    except Exception as error:  # as above
-        events.write("step", changes=[], unchecked=in_a_line(error))
-        return
-    for values in steps:
-        events.write("step", **values)
 
 
 def train_on(model: Any, class_weights: Dict[str, Any], batch: Any) -> Any:

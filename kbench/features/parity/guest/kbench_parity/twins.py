@@ -4,21 +4,19 @@ Not of its layers, which kbench cannot read.
 """
 
 import os
-from typing import TYPE_CHECKING, Any, Dict, List
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List
 
 import numpy as np
 
 from kbench_guest.arrays import perturb_by_one_ulp
-from kbench_guest.training.twin import weight_names
 from kbench_parity import files
 
 if TYPE_CHECKING:
     from kbench_guest.protocol import Events
-    from kbench_guest.training.twin import Twin
 
 
 def run(
-    twin: "Twin", initial: List[np.ndarray], example: Any, spec: Dict[str, Any], feed: Any, events: "Events"
+    twin: Any, initial: List[np.ndarray], example: Any, spec: Dict[str, Any], feed: Any, events: "Events"
 ) -> None:
     """Compute and report; initial: its weights before the first step."""
     folder = os.path.dirname(spec["events"])
@@ -42,7 +40,7 @@ def run(
     def write(stage: str) -> None:
         numbered = enumerate(twin.by_layer(), 1)
         layers: List[Any] = [
-            (f"{kind} {number}", kind, values, roles(kind, len(values))) for number, (kind, values) in numbered
+            (f"{kind} {number}", kind, list(named.values()), roles(named)) for number, (kind, named) in numbered
         ]
         after = loss and loss(predicted())
         files.write_step(folder, stage, layers, after, example.OPTIMIZER["class_name"], events)
@@ -53,6 +51,6 @@ def run(
         files.take_steps(spec["part"]["steps"], stage, feed.batch, step, write, events)
 
 
-def roles(kind: str, count: int) -> List[Dict[str, Any]]:
-    """[{"name", "trained"}] of the weights of a layer of this class: moving averages are not trained."""
-    return [{"name": name, "trained": not name.startswith("moving")} for name in weight_names(kind, count)]
+def roles(names: Iterable[str]) -> List[Dict[str, Any]]:
+    """[{"name", "trained"}] of the weights of these names: moving averages are not trained."""
+    return [{"name": name, "trained": not name.startswith("moving")} for name in names]

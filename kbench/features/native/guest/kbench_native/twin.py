@@ -94,16 +94,18 @@ class Twin:
         """Its weights as they are now, in the order and the layout of the Keras layers."""
         return [np.array(value, dtype="float32", order="C") for value in self._file.weights(self._model)]
 
-    def by_layer(self) -> List[Tuple[str, List[np.ndarray]]]:
-        """[(layer's class, its weights)]."""
+    def by_layer(self) -> List[Tuple[str, Dict[str, np.ndarray]]]:
+        """[(layer's class, its weights by name)]."""
         left = iter(self.weights())
-        return [(layer[0], [next(left) for _ in layer[1:]]) for layer in self.layers]
+        return [
+            (kind, {name: next(left) for name in weight_names(kind, len(shapes))}) for kind, *shapes in self.layers
+        ]
 
     def sha256(self) -> str:
         """The hash of its weights that a Keras model with the same ones has."""
         digest = hashlib.sha256()
-        for number, (_, values) in enumerate(self.by_layer()):
-            for position, value in enumerate(values):
+        for number, (_, named) in enumerate(self.by_layer()):
+            for position, value in enumerate(named.values()):
                 initializers.add_to_hash(digest, number, position, value)
         return digest.hexdigest()
 

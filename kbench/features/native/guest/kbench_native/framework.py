@@ -9,7 +9,7 @@ import numpy as np
 
 from kbench_guest import arrays, scores
 from kbench_guest.device import Pending
-from kbench_guest.frameworks import recurrent, worker_devices, worker_processes, workers
+from kbench_guest.frameworks import recurrent
 from kbench_guest.frameworks.interface import (
     DoneOnReturn,
     Framework,
@@ -17,13 +17,15 @@ from kbench_guest.frameworks.interface import (
     PyTorchMixin,
     TensorFlow2Mixin,
 )
+from kbench_native import workers
 
 if TYPE_CHECKING:
     from kbench_guest.clock import EpochClock
+    from kbench_guest.frameworks.workers import Workers
 
 
 class AnyFramework(Framework):
-    """A twin's framework; its models are those of training/twin.py.
+    """A twin's framework; its models are those of twin.py.
 
     Until somebody knows better, its work is done when its weights have been copied, and no step is timed alone.
     """
@@ -136,8 +138,8 @@ class Chainer(AnyFramework):
 
 
 class PyTorch(PyTorchMixin, AnyFramework):
-    def engine(self, processes: int) -> workers.Workers:
-        return worker_processes.TorchTwin(self.module)
+    def engine(self, processes: int) -> "Workers":
+        return workers.TorchTwin(self.module)
 
     def device(self, model: Any) -> str:
         found = [value.device.type for value in model.inside(self.module.Tensor)]
@@ -147,8 +149,8 @@ class PyTorch(PyTorchMixin, AnyFramework):
 class JAX(AnyFramework):
     """And what is built on it. The weights of a step that is not done yet can be waited for."""
 
-    def engine(self, processes: int) -> workers.Workers:
-        return worker_devices.JAXTwin()
+    def engine(self, processes: int) -> "Workers":
+        return workers.JAXTwin()
 
     def _leaves(self, *trees: Any) -> List[Any]:
         import jax
@@ -195,8 +197,8 @@ class TensorFlow2(TensorFlow2Mixin, AnyFramework):
 
 
 class MXNet(MXNetMixin, AnyFramework):
-    def engine(self, processes: int) -> workers.Workers:
-        return worker_devices.GluonContexts(self.module)
+    def engine(self, processes: int) -> "Workers":
+        return workers.GluonContexts(self.module)
 
     def device(self, model: Any) -> str:
         modules, blocks = model.inside(self.module.mod.Module), model.inside(self.module.gluon.Block)

@@ -1,6 +1,6 @@
 """An example on a native backend: its twin is built, and then trained, run, or compared. Keras is not imported.
 
-Each step is a phase of the cell, as in model_file.py.
+Each step is a phase of the cell, as in the core's model_file.py.
 """
 
 from typing import TYPE_CHECKING, Any, Dict
@@ -21,14 +21,15 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
         import numpy
 
         from kbench_guest import arrays, process
-        from kbench_guest.frameworks import native
         from kbench_guest.frameworks.layer_settings import dropped_defaults, plain
-        from kbench_guest.training import epochs, feeding, first_step, timing
-        from kbench_guest.training.twin import Twin
+        from kbench_guest.training import epochs, feeding, timing
+        from kbench_native import first_step
+        from kbench_native import framework as frameworks
+        from kbench_native.twin import Twin
 
-        framework = native.load(spec["framework"], spec["module"])
+        framework = frameworks.load(spec["framework"], spec["module"])
         framework.start_workers(spec)
-        twin = Twin(spec["twin"], not spec["part"], spec["seed"], spec["seed"] + framework.workers.rank)
+        twin = Twin(spec["driver"]["file"], not spec["part"], spec["seed"], spec["seed"] + framework.workers.rank)
     events.write("memory", at="import", peak_mib=process.peak_memory_mib())
     check_loaded(spec, framework.versions()[1], numpy.__version__, events)
     framework.seed(spec["seed"] + framework.workers.rank)
@@ -53,7 +54,9 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
     initial = twin.drawn()
     if spec["task"] == "train" and not (spec["part"] or spec["timing"]) and spec["repeat"] == 1:
         with events.phase("probe"):  # the twin that is measured seeds its framework when it is built
-            first_step.of_twin(Twin(spec["twin"], False, spec["seed"]), initial, example, spec, feed, events)
+            first_step.of_twin(
+                Twin(spec["driver"]["file"], False, spec["seed"]), initial, example, spec, feed, events
+            )
         framework.seed(spec["seed"] + framework.workers.rank)
 
     with events.phase("build"):

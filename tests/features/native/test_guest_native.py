@@ -23,7 +23,7 @@ def loaded(folder: Path, name: str, model: Any, **modules: Any) -> Iterator[tupl
     file = folder / "twin.py"
     file.write_text(TWIN)
     with (
-        guest(folder, "frameworks.native", "training.twin") as (native, twins),
+        guest(folder, "kbench_native.framework", "kbench_native.twin") as (native, twins),
         mock.patch.dict(sys.modules, modules),
     ):
         twin = twins.Twin(str(file), True, 0)
