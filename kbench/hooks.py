@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kbench.planning.settings import Settings
     from kbench.planning.tasks import CellTask
     from kbench.plots.styles import Key, RowStyle, Style
-    from kbench.records.values import Device, Example, Measured
+    from kbench.records.values import Backend, Device, Example, Measured
     from kbench.screen.output import Output
     from kbench.session.events import OnEvent
     from kbench.store import RunRecord, RunResults
@@ -108,6 +108,15 @@ class GuestDriver:
     # With `run(spec, events)`, whose errors the core tells; or with `main(spec, events) -> exit status`, which tells
     # its own, and its end.
     module: str
+
+
+@dataclass(frozen=True)
+class InPlace:
+    """What is measured in place of an example's file."""
+
+    file: Path  # which the feature's driver is given
+    sha256: str
+    constants: Mapping[str, object]  # of the example, which the driver is given, too
 
 
 @dataclass(frozen=True)
@@ -221,6 +230,15 @@ class Hooks:
     def guest_driver(self, task: CellTask) -> GuestDriver | None:
         """What does the cell in a backend's process; None to leave it to the core, which runs an example."""
 
+    @_declares(firstresult=True)
+    def in_place(
+        self, task: CellTask, example: Example, backend: Backend, device: Device, backends: Sequence[Backend]
+    ) -> InPlace | None:
+        """What the cell measures in place of the example's file; None to leave it at that. backends: of the run.
+
+        Raises Unsupported if it cannot be measured.
+        """
+
     @_declares
     def events(self) -> Sequence[EventKind]:  # type: ignore[empty-body]
         """Events of its part of the guest. They are kept in `Facts.of`, by the event's name and their key."""
@@ -330,6 +348,15 @@ def guest_folders(task: CellTask, *features: str) -> list[Path]:
     """The features' code that does the cell in a backend's process: of these, and of the one with its driver."""
     driver = guest_driver(task)
     return [guest_folder(one) for one in dict.fromkeys((*features, *([driver.feature] if driver else ())))]
+
+
+def in_place(
+    task: CellTask, example: Example, backend: Backend, device: Device, backends: Sequence[Backend]
+) -> InPlace | None:
+    """What the cell measures in place of the example's file; None if that. Raises Unsupported."""
+    given = {"task": task, "example": example, "backend": backend, "device": device, "backends": backends}
+    found: InPlace | None = plugins().hook.in_place(**given)
+    return found
 
 
 def program_parts(asked: Mapping[str, Any]) -> Sequence[ProgramPart]:

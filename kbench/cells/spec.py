@@ -70,7 +70,8 @@ class RunPaths:
     arguments: Sequence[str] = ()  # of the script, with its secrets
     cells: Sequence[str] = ()  # of the script, if it is a notebook
     pairs: Mapping[str, str] = field(default_factory=dict)  # by backend: that Keras and framework are of two times
-    twins: Mapping[tuple[str, str], Path] = field(default_factory=dict)  # by example and native backend
+    # by example and backend: what is measured in place of the example's file
+    in_place: Mapping[tuple[str, str], Path] = field(default_factory=dict)
     guest: Path = field(default_factory=lambda: paths.GUEST)
     keras_files: Mapping[str, Served] = field(default_factory=dict)  # datasets that a script may load, by name
     frameworks: Collection[str] = ()  # the packages of all backends of Keras
@@ -157,7 +158,7 @@ def _driver(task: CellTask, run_paths: RunPaths) -> dict[str, Any] | None:
     found = hooks.guest_driver(task)
     if found is None:
         return None
-    file = run_paths.twins.get((task.example, task.backend))
+    file = run_paths.in_place.get((task.example, task.backend))
     folders = [portable(hooks.guest_folder(found.feature))]
     return {"driver": found.module, "folders": folders, "file": portable(file) if file else ""}
 

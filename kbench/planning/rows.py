@@ -34,6 +34,7 @@ from kbench.records.values import (
     CHANNELS_LAST,
     EXPORT,
     INFER,
+    KERAS,
     NATIVE,
     SCRIPT,
     TRAIN,
@@ -44,7 +45,7 @@ from kbench.records.values import (
     Example,
     Outcome,
 )
-from kbench.selection import sources, twins
+from kbench.selection import sources
 from kbench.selection.builds import pick_build
 
 # Time limits only catch cells that hang. The slowest cells of the reference run took 0.02 s per training sample,
@@ -53,6 +54,8 @@ START_SECONDS = 900.0  # for imports, compilation and exit
 SAMPLE_SECONDS = {"train": 0.2, "infer": 5.0}
 SCRIPT_SECONDS = 3600.0
 LONGEST_SECONDS = 48 * 3600.0
+# What a task has of its backend if that is of another kind than Keras's.
+OF_OTHERS = ("kind", "framework", "module")
 # The axes whose values depend on a backend, or on whether an example has them.
 _ELSEWHERE = (EXAMPLE, SITE, BACKEND, LAYOUT, DEVICE, TASK, DATA)
 
@@ -84,15 +87,8 @@ def of_example(
         varied += (THREADS,) if WORKERS in varied and THREADS not in varied else ()
     for values, source, device, backend in product(sizes, sources or ("",), devices, backends):
         of_backend, verdict = fields_of_backend(backend, example.task, request, device)
-        of_twin, unwritten = _of_twin(example, backend, request, backends)
         alone = _cannot_work_together(example, backend, values, device, gpus, request.worker_per_machine)
         for layout in _layouts(example, backend, request.on(LAYOUT), device):
-            other = backend.kind == NATIVE and example.input == "image" and layout != _native(backend, device)
-            found = verdict or unwritten or alone
-            if impossible:
-                found = Outcome(UNSUPPORTED, f"{example.name} only predicts and cannot be trained")
-            if other and not found:
-                found = Outcome(UNSUPPORTED, f"its twins compute with {_native(backend, device)}")
             row = CellTask(
                 values=axes.complete(
                     {
@@ -115,8 +111,11 @@ def of_example(
                 engine=_engine(backend, values, request),
                 **_of_example(example, request, values),
                 **of_backend,
-                **of_twin,
             )
+            row, nothing = _in_place(row, example, backend, device, backends)
+            found = verdict or nothing or alone
+            if impossible:
+                found = Outcome(UNSUPPORTED, f"{example.name} only predicts and cannot be trained")
             yield replace(row, guest_sha256=guest_sha256(*hooks.guest_folders(row, *_parts(request)))), found
 
 
@@ -260,9 +259,7 @@ def fields_of_backend(
         "jit",
         "policy",
     )
-    of_kind = (
-        {} if backend.kind != EXPORT else {name: getattr(backend, name) for name in ("kind", "framework", "module")}
-    )
+    of_kind = {} if backend.kind == KERAS else {name: getattr(backend, name) for name in OF_OTHERS}
     made: dict[str, Any] = {
         **of_kind,
         **{name: getattr(backend, name) for name in same},
@@ -289,29 +286,23 @@ def fields_of_backend(
     return {**made, **of_its_build}, None
 
 
-def _of_twin(
-    example: Example, backend: Backend, request: Request, backends: Sequence[Backend]
-) -> tuple[dict[str, Any], Outcome | None]:
-    """The fields of a native backend's task that come from the twin, and the outcome if there is none."""
-    if backend.kind != NATIVE:
-        return {}, None
-    made: dict[str, Any] = {"kind": NATIVE, "framework": backend.framework, "module": backend.module}
+def _in_place(
+    row: CellTask, example: Example, backend: Backend, device: Device, backends: Sequence[Backend]
+) -> tuple[CellTask, Outcome | None]:
+    """The row with what it measures in place of the example's file, and the outcome if it can measure nothing."""
     try:
-        twins.check(example, request.init, backends)
-        made["twin_sha256"] = twins.sha256(twins.path_of(example, backend), example.task)
+        found = hooks.in_place(row, example, backend, device, backends)
     except Unsupported as error:
-        return made, Outcome(UNSUPPORTED, str(error))
-    return {**made, "constants": twins.constants(example)}, None
+        return row, Outcome(UNSUPPORTED, str(error))
+    if found is None:
+        lacking = Outcome(UNSUPPORTED, f"this kbench has no feature that measures {NATIVE} backends")
+        return row, lacking if backend.kind == NATIVE else None
+    return replace(row, in_place_sha256=found.sha256, constants=found.constants), None
 
 
 def _layouts(example: Example, backend: Backend, asked: Sequence[Value], device: Device) -> list[str]:
     """The image_data_formats to run, each once."""
     if example.task == SCRIPT or example.input != "image":  # Keras's default, which a Conv1D has, too
         return [CHANNELS_LAST]
-    meant = {"both": [CHANNELS_FIRST, CHANNELS_LAST], "native": [_native(backend, device)]}
+    meant: dict[str, list[str]] = {"both": [CHANNELS_FIRST, CHANNELS_LAST], "native": [backend.layout_on(device)]}
     return list(dict.fromkeys(layout for one in map(str, asked) for layout in meant.get(one, [one])))
-
-
-def _native(backend: Backend, device: Device) -> str:
-    """The image_data_format that the backend is made for."""
-    return backend.gpu_image_data_format if device.kind == "gpu" else backend.image_data_format

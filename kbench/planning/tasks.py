@@ -39,8 +39,8 @@ class CellTask(Cell):
     kind: str = "keras"  # or "native" or "export", and then:
     framework: str = ""  # or the format of what is exported
     module: str = ""  # what Python imports
-    twin_sha256: str = ""  # of the file that is measured
-    constants: Mapping[str, Any] = field(default_factory=dict)  # of the example
+    in_place_sha256: str = ""  # of the file that is measured in place of the example's, if one is
+    constants: Mapping[str, Any] = field(default_factory=dict)  # and of the example then
     floatx: str = FLOATX
     epsilon: float = EPSILON
     recurrent: Mapping[str, str] = field(default_factory=dict)  # this and the next three are from the backend's file

@@ -53,6 +53,7 @@ PRECISION = 0.1  # rows whose ratio is known to lie within this are as fast as e
 REPEATS = "repeats"
 EPOCHS = "epochs"
 
+KERAS = "keras"  # the kind of a backend of Keras
 NATIVE = "native"  # the kind of a backend without Keras, and the folder of its file
 EXPORT = "export"  # the kind of one that runs what Keras has exported, and the folder of its file
 IN_FULL = (NATIVE, EXPORT)  # the groups whose backends are named in full, and are not among `all`
@@ -168,6 +169,10 @@ class Backend:
         # Keras may be told a module of a package's.
         of_keras = () if self.kind == NATIVE else ("keras", self.keras_backend.partition(".")[0])
         return (*of_keras, *filter(None, (self.module,)))
+
+    def layout_on(self, device: Device) -> Layout:
+        """The image_data_format that it is made for."""
+        return self.gpu_image_data_format if device.kind == "gpu" else self.image_data_format
 
 
 def bare(name: str) -> str:

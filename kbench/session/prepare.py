@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from kbench import store
+from kbench import hooks, store
 from kbench.base import paths
 from kbench.cache import folder
 from kbench.cells import compiling, launcher, orphans, runner
@@ -27,7 +27,7 @@ from kbench.errors import Unavailable, UserError
 from kbench.machine import devices
 from kbench.planning.plan import Plan
 from kbench.records.values import CHANNELS_LAST, NATIVE, OK, Environment, Example
-from kbench.selection import of_its_time, scripts, twins
+from kbench.selection import of_its_time, scripts
 from kbench.session import data as run_data
 from kbench.session import interrupts, making
 from kbench.session.events import OnEvent, SessionNote, notes
@@ -68,7 +68,7 @@ def arrays(plan: Plan, on_event: OnEvent) -> tuple[Plan, RunPaths]:
         published_weights=weights,
         environments={},
         pairs=_pairs(plan),
-        twins=_twins(plan),
+        in_place=_in_place(plan),
         passed=plan.request.passed(),
         arguments=script.arguments if script else (),
         cells=scripts.cells(plan.examples[0].path) if script else (),
@@ -91,12 +91,17 @@ def arrays(plan: Plan, on_event: OnEvent) -> tuple[Plan, RunPaths]:
     return replace(plan, tasks=tuple(tasks)), replace(run_paths, data=data)
 
 
-def _twins(plan: Plan) -> dict[tuple[str, str], Path]:
-    """The files of the twins that native backends run."""
+def _in_place(plan: Plan) -> dict[tuple[str, str], Path]:
+    """The files that are measured in place of the examples'."""
     examples = {one.name: one for one in plan.examples}
     backends = {one.name: one for one in plan.backends}
-    asked = {(task.example, task.backend) for task in plan.to_measure() if task.kind == NATIVE}
-    return {(example, name): twins.path_of(examples[example], backends[name]) for example, name in asked}
+    on = {one.label: one for one in plan.devices}
+    found = {}
+    for (example, backend), task in {(one.example, one.backend): one for one in plan.to_measure()}.items():
+        one = hooks.in_place(task, examples[example], backends[backend], on[task.device], plan.backends)
+        if one is not None:
+            found[example, backend] = one.file
+    return found
 
 
 def _pairs(plan: Plan) -> dict[str, str]:

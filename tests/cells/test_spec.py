@@ -12,7 +12,6 @@ import pytest
 from fake_backends import write_backend
 from fake_runs import request
 
-from kbench import hooks
 from kbench.base import paths
 from kbench.base.arrays import Data
 from kbench.cells import spec as specs
@@ -47,7 +46,6 @@ def spec(the_task: CellTask, data: Data = DATA) -> dict[str, Any]:
         examples={name: example.path for name, example in EXAMPLES.items()},
         data={(the_task.example, the_task.image_data_format): data},
         published_weights={"resnet50_features": Path("/files/weights.h5")},
-        twins={(the_task.example, the_task.backend): Path("/twins/mnist_mlp.py")},
         environments={},
         passed={},
     )
@@ -63,15 +61,6 @@ def test_keras_json_holds_the_four_settings_of_the_cell(name: str) -> None:
         "floatx": "float32",
         "epsilon": 1e-7,
     }
-
-
-def test_a_native_backend_is_given_its_twin_and_the_constants_of_the_example_and_no_keras_json() -> None:
-    made = task("native/torch", "mnist_mlp")
-    assert made.kind == "native" and made.versions.keys() == {"backend"} and len(made.twin_sha256) == 64
-    assert made.constants["OPTIMIZER"]["class_name"] == "RMSprop"
-    assert made.guest_sha256 == guest_sha256(hooks.guest_folder("native")) != task().guest_sha256
-    assert specs.keras_json(made) == {}
-    assert spec(made)["driver"]["file"] == "/twins/mnist_mlp.py"
 
 
 def test_the_spec_is_the_task_and_where_things_lie() -> None:

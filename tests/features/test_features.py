@@ -108,6 +108,12 @@ def test_planted_a_core_that_speaks_of_a_feature_is_found(copied: Path, tmp_path
     assert "ModuleNotFoundError" in said(place, "setup", "--backends", "jax", status=1)
 
 
+def test_without_its_feature_a_native_backend_is_a_row_that_says_so(copied: Path, tmp_path: Path) -> None:
+    place = without(["native"], copied, tmp_path)
+    planned = said(place, "--backends", "native/torch", "--examples", "mnist_mlp", "--dry-run")
+    assert "this kbench has no feature that measures native backends" in " ".join(planned.split())
+
+
 @pytest.mark.slow("it measures with a copy of the code, and lists committed runs")
 def test_the_core_alone_measures_and_says_what_it_cannot_read(bench: Bench, copied: Path, tmp_path: Path) -> None:
     place = without(NAMES, copied, tmp_path)

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kbench import hooks
-from kbench.hooks import GuestDriver, Plot, Told
+from kbench.hooks import GuestDriver, InPlace, Plot, Told
 from kbench.records.values import NATIVE
 
 if TYPE_CHECKING:
     from kbench.analysis.rows import Analysis
     from kbench.planning.tasks import CellTask
     from kbench.plots.styles import Key, RowStyle, Style
+    from kbench.records.values import Backend, Device, Example
     from kbench.summary import Summary
 
 
@@ -20,6 +21,18 @@ if TYPE_CHECKING:
 def guest_driver(task: CellTask) -> GuestDriver | None:
     """What runs a twin."""
     return GuestDriver("native", "kbench_native.driver") if task.kind == NATIVE else None
+
+
+@hooks.fills
+def in_place(
+    task: CellTask, example: Example, backend: Backend, device: Device, backends: Sequence[Backend]
+) -> InPlace | None:
+    """The twin."""
+    if backend.kind != NATIVE:
+        return None
+    from kbench.features.native import twins
+
+    return twins.in_place(task, example, backend, device, backends)
 
 
 @hooks.fills

@@ -124,3 +124,9 @@ def test_chainer_is_asked_by_events_where_it_has_a_gpu(tmp_path: Path, installed
             assert is_done() is done
         wait()
         event.synchronize.assert_called_once_with()
+
+
+def test_a_framework_reports_its_threads_as_beside_keras(tmp_path: Path) -> None:
+    torch = SimpleNamespace(get_num_threads=lambda: 3, get_num_interop_threads=lambda: 1)
+    with loaded(tmp_path, "torch", SimpleNamespace(), torch=torch) as (framework, _):
+        assert framework.threads() == {"intra_op": 3, "inter_op": 1}
