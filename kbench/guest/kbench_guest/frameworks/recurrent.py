@@ -88,25 +88,6 @@ def in_torch() -> Iterator[Set[str]]:
         yield seen
 
 
-@contextlib.contextmanager
-def in_chainer() -> Iterator[Set[str]]:
-    """While it is open, adds `fused` if Chainer computes a layer by cuDNN: elsewhere its own layers loop, too."""
-    import chainer
-
-    seen: Set[str] = set()
-
-    class Noting(chainer.FunctionHook):
-        name = "kbench-recurrent"
-
-        def forward_preprocess(self, function: Any, in_data: Any) -> None:
-            kind = function.__class__.__name__
-            if kind.startswith("NStep") and chainer.backend.get_array_module(*in_data) is not chainer.backend.numpy:
-                seen.add(FUSED)
-
-    with Noting():
-        yield seen
-
-
 def of_operations(kinds: Iterable[str]) -> Set[str]:
     """The kernels among the kinds of operations of a graph of TensorFlow's."""
     found = set()

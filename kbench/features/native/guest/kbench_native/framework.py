@@ -1,9 +1,10 @@
 """Frameworks without Keras: what each does in its own way, and answers that hold for one that nobody knows."""
 
+import contextlib
 import functools
 import importlib
 import random
-from typing import TYPE_CHECKING, Any, Callable, ContextManager, Dict, List, Optional, Set, Tuple
+from typing import TYPE_CHECKING, Any, Callable, ContextManager, Dict, Iterator, List, Optional, Set, Tuple
 
 import numpy as np
 
@@ -118,7 +119,7 @@ class Chainer(AnyFramework):
     kernels_at_first = False
 
     def kernels_seen(self, model: Any) -> ContextManager[Set[str]]:
-        return recurrent.in_chainer()
+        return _recurrent_in_chainer()
 
     def default_kernel(self, model: Any) -> str:
         return recurrent.LOOP
@@ -135,6 +136,25 @@ class Chainer(AnyFramework):
         event = cuda.Event(block=True, disable_timing=True)  # one that does not spin
         event.record()
         return lambda: event.done, event.synchronize
+
+
+@contextlib.contextmanager
+def _recurrent_in_chainer() -> Iterator[Set[str]]:
+    """While it is open, adds `fused` if Chainer computes a layer by cuDNN: elsewhere its own layers loop, too."""
+    import chainer
+
+    seen: Set[str] = set()
+
+    class Noting(chainer.FunctionHook):
+        name = "kbench-recurrent"
+
+        def forward_preprocess(self, function: Any, in_data: Any) -> None:
+            kind = function.__class__.__name__
+            if kind.startswith("NStep") and chainer.backend.get_array_module(*in_data) is not chainer.backend.numpy:
+                seen.add(recurrent.FUSED)
+
+    with Noting():
+        yield seen
 
 
 class PyTorch(PyTorchMixin, AnyFramework):
