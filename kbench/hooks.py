@@ -344,18 +344,12 @@ def guest_driver(task: CellTask) -> GuestDriver | None:
     return found
 
 
-def guest_folders(task: CellTask, *features: str) -> list[Path]:
-    """The features' code that does the cell in a backend's process: of these, and of the one with its driver."""
-    driver = guest_driver(task)
-    return [guest_folder(one) for one in dict.fromkeys((*features, *([driver.feature] if driver else ())))]
-
-
 def in_place(
     task: CellTask, example: Example, backend: Backend, device: Device, backends: Sequence[Backend]
 ) -> InPlace | None:
     """What the cell measures in place of the example's file; None if that. Raises Unsupported."""
-    given = {"task": task, "example": example, "backend": backend, "device": device, "backends": backends}
-    found: InPlace | None = plugins().hook.in_place(**given)
+    hook = plugins().hook.in_place
+    found: InPlace | None = hook(task=task, example=example, backend=backend, device=device, backends=backends)
     return found
 
 

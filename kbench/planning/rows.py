@@ -11,7 +11,7 @@ from kbench import datasets, hooks
 from kbench.base.masking import masked_variables
 from kbench.errors import Unavailable, Unsupported, UserError
 from kbench.planning.request import MAX, Request
-from kbench.planning.tasks import DIVIDING, MACHINES, PROCESSES, CellTask, guest_sha256, of_build
+from kbench.planning.tasks import DIVIDING, MACHINES, PROCESSES, CellTask, of_build, with_guest
 from kbench.records import axes
 from kbench.records.axes import (
     BACKEND,
@@ -116,7 +116,7 @@ def of_example(
             found = verdict or nothing or alone
             if impossible:
                 found = Outcome(UNSUPPORTED, f"{example.name} only predicts and cannot be trained")
-            yield replace(row, guest_sha256=guest_sha256(*hooks.guest_folders(row, *_parts(request)))), found
+            yield with_guest(row), found
 
 
 def _engine(backend: Backend, values: Mapping[str, Value], request: Request) -> str:
@@ -294,10 +294,10 @@ def _in_place(
         found = hooks.in_place(row, example, backend, device, backends)
     except Unsupported as error:
         return row, Outcome(UNSUPPORTED, str(error))
-    if found is None:
-        lacking = Outcome(UNSUPPORTED, f"this kbench has no feature that measures {NATIVE} backends")
-        return row, lacking if backend.kind == NATIVE else None
-    return replace(row, in_place_sha256=found.sha256, constants=found.constants), None
+    if found is not None:
+        return replace(row, in_place_sha256=found.sha256, constants=found.constants), None
+    lacking = Outcome(UNSUPPORTED, f"this kbench has no feature that measures {NATIVE} backends")
+    return row, lacking if backend.kind == NATIVE else None
 
 
 def _layouts(example: Example, backend: Backend, asked: Sequence[Value], device: Device) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
+from kbench import hooks
 from kbench.base.paths import GUEST
 from kbench.environments.folders import lock_sha256, lock_text
 from kbench.environments.packages import keras_among, pinned
@@ -132,6 +133,19 @@ def of_build(build: Build, distribution: str, as_is: bool) -> dict[str, Any]:
 
 def start_of_sha256(secret: str) -> str:
     return hashlib.sha256(secret.encode(errors="surrogateescape")).hexdigest()[:DIGITS_OF_A_SECRET]
+
+
+def in_process(task: CellTask) -> tuple[str, ...]:
+    """The features whose guests do something in its process: its driver's, its part's, and those in a program's."""
+    driver, part, program = hooks.guest_driver(task), task.part, task.script or {}
+    of_driver = [driver.feature] if driver else []
+    of_part = [part["feature"], *part.get("with", ())] if part else []
+    return tuple(dict.fromkeys([*of_driver, *of_part, *program.get("parts", ())]))
+
+
+def with_guest(task: CellTask) -> CellTask:
+    """The task with the hash of the code that does it, which belongs to its identity."""
+    return replace(task, guest_sha256=guest_sha256(*map(hooks.guest_folder, in_process(task))))
 
 
 @cache

@@ -96,12 +96,11 @@ def _in_place(plan: Plan) -> dict[tuple[str, str], Path]:
     examples = {one.name: one for one in plan.examples}
     backends = {one.name: one for one in plan.backends}
     on = {one.label: one for one in plan.devices}
-    found = {}
-    for (example, backend), task in {(one.example, one.backend): one for one in plan.to_measure()}.items():
-        one = hooks.in_place(task, examples[example], backends[backend], on[task.device], plan.backends)
-        if one is not None:
-            found[example, backend] = one.file
-    return found
+    found = {
+        names: hooks.in_place(task, examples[names[0]], backends[names[1]], on[task.device], plan.backends)
+        for names, task in {(one.example, one.backend): one for one in plan.to_measure()}.items()
+    }
+    return {names: one.file for names, one in found.items() if one is not None}
 
 
 def _pairs(plan: Plan) -> dict[str, str]:

@@ -13,7 +13,7 @@ from kbench import store
 from kbench.cells import launcher, orphans
 from kbench.cli import main
 from kbench.machine import provenance
-from kbench.planning import rows
+from kbench.planning import tasks
 
 NAMES = "a.py,b.py,c.py"
 
@@ -229,7 +229,7 @@ def test_another_value_of_a_passed_variable_is_measured_again_and_said_so(bench:
 def test_cells_of_another_guest_are_measured_again_if_others_are_missing_and_else_left(bench: Bench) -> None:
     run = finished(bench, examples="a.py,b.py")
     launched = interrupt_at(bench, 0)
-    bench.patch.setattr(rows, "guest_sha256", lambda: "another")
+    bench.patch.setattr(tasks, "guest_sha256", lambda *parts: "another")
     bench.backend(builds='[builds.locked_variables]\nFAKE = "1"\n')  # as an update brings it, too
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     said = bench("resume", "mine")

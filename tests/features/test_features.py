@@ -94,7 +94,7 @@ def test_without_its_folder_nothing_speaks_of_it_and_the_rest_works(name: str, c
     for one in NAMES:
         assert (one in words_of(listed)) == (one not in gone)
         for word in WORDS[one]:
-            assert (word in shown if word[0] == "-" else word in commands) == (one not in gone), word
+            assert (word in (shown if word[0] == "-" else commands)) == (one not in gone)
     assert "Plan: " in said(place, "--backends", "jax,torch", "--examples", "mnist_mlp", "--dry-run")
 
 

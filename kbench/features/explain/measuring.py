@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kbench import hooks, store
+from kbench import store
 from kbench.cells.spec import RunPaths
 from kbench.features.explain import import_times
 from kbench.features.parity import KIND, check
 from kbench.hooks import EndedRun
 from kbench.planning.plan import Plan
 from kbench.planning.request import OTHER_JIT, SAME_BATCH, Script
-from kbench.planning.tasks import CellTask, guest_sha256
+from kbench.planning.tasks import CellTask, with_guest
 from kbench.records.values import NATIVE, OK, SCRIPT, Measured
 from kbench.session import prepare, record
 from kbench.session.events import MeasuringMore, OnEvent, ignore
@@ -104,8 +104,7 @@ def _of_program(plan: Plan, measured: Sequence[Measured], on_event: OnEvent) -> 
         found.append(Part(changed.variant, what, _plan(plan, tasks, changed)))
     if not all(name.startswith("call,") for name in called):  # a loop of its own
         part = check.part_of()
-        guest = guest_sha256(hooks.guest_folder(KIND))
-        tasks = [replace(task, part=part, guest_sha256=guest) for task in first]
+        tasks = [with_guest(replace(task, part=part)) for task in first]
         kind = {"kind": KIND, "form": "default"}
         found.append(Part(KIND, "results on the first batches", _plan(plan, tasks), kind))
     return found
@@ -126,7 +125,7 @@ def _inside(plan: Plan, measured: Sequence[Measured], on_event: OnEvent) -> list
     what = tuple(name for name, wanted in asked.items() if wanted)
     part: dict[str, Any] = {"feature": "explain", "driver": "kbench_explain.driver", "at": "model", "what": what}
     part |= {"in_turns": True, "with": [KIND]}  # whose guest knows a program's first model
-    tasks = [replace(task, part=part, epochs=0, validation_samples=0, guest_sha256=_guest()) for task in trained]
+    tasks = [with_guest(replace(task, part=part, epochs=0, validation_samples=0)) for task in trained]
     return [Part(INSIDE, " and ".join(_TOLD[one] for one in what), _plan(plan, tasks), {"kind": INSIDE})]
 
 
@@ -156,10 +155,6 @@ def _first(plan: Plan, measured: Sequence[Measured]) -> list[CellTask]:
     """The cells that ended ok, one of each row."""
     ended = {one.cell.id for one in measured if one.outcome.status == OK}
     return [task for task in plan.to_measure() if task.repeat == 1 and task.id in ended]
-
-
-def _guest() -> str:
-    return guest_sha256(hooks.guest_folder("explain"))
 
 
 def _path(part: Part, run: Path) -> Path:

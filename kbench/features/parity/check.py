@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kbench import hooks, store
+from kbench import store
 from kbench.errors import Interrupted
 from kbench.features.parity import KIND, agreement
 from kbench.machine import devices
 from kbench.planning.plan import Plan, make_plan
 from kbench.planning.request import Request
-from kbench.planning.tasks import CellTask, guest_sha256
+from kbench.planning.tasks import CellTask, with_guest
 from kbench.records.values import Backend, Device
 from kbench.selection.known import known_backends
 from kbench.session import data, events, interrupts, measure, prepare
@@ -81,13 +81,9 @@ def _plan(request: Request, known: Mapping[str, Backend], gpus: Sequence[Device]
 
 def _small(task: CellTask) -> CellTask:
     """The task with one batch per step, or fewer if the data has fewer."""
-    return replace(
-        task.at(samples=min(task.samples, max(agreement.STEPS) * task.batch_size)),
-        profile=PROFILE,
-        validation_samples=0,
-        epochs=0,
-        part=part_of(),
-        guest_sha256=guest_sha256(*hooks.guest_folders(task, KIND)),
+    samples = min(task.samples, max(agreement.STEPS) * task.batch_size)
+    return with_guest(
+        replace(task.at(samples=samples), profile=PROFILE, validation_samples=0, epochs=0, part=part_of())
     )
 
 
