@@ -248,6 +248,14 @@ class Hooks:
         """What it does in the process of a user's program; asked: what features were asked for, by option."""
 
     @_declares
+    def of_machine(self, plan: Plan, earlier: Mapping[str, Any]) -> Mapping[str, Any]:  # type: ignore[empty-body]
+        """What it measures of the machine as a run begins and as it ends. earlier: what is kept of an earlier end."""
+
+    @_declares
+    def machine_shown(self, provenance: Mapping[str, Any]) -> Mapping[str, str]:  # type: ignore[empty-body]
+        """What a run's configuration says of that, by the heads of its lines. Lines without text are left out."""
+
+    @_declares
     def after_measuring(self, run: EndedRun) -> None:
         """Measure more once all cells of a run have ended, in folders below its own. A resumed run calls it again."""
 
@@ -357,6 +365,18 @@ def program_parts(asked: Mapping[str, Any]) -> Sequence[ProgramPart]:
     """What features do in the process of a user's program."""
     found: list[ProgramPart] = plugins().hook.program_part(asked=asked)
     return found
+
+
+def of_machine(plan: Plan, earlier: Mapping[str, Any]) -> dict[str, Any]:
+    """What features measure of the machine."""
+    found = plugins().hook.of_machine(plan=plan, earlier=earlier)
+    return {name: value for one in found for name, value in one.items()}
+
+
+def machine_shown(provenance: Mapping[str, Any]) -> dict[str, str]:
+    """What a run's configuration says of that."""
+    found = plugins().hook.machine_shown(provenance=provenance)
+    return {name: text for one in found for name, text in one.items()}
 
 
 def after_measuring(run: EndedRun) -> None:

@@ -27,7 +27,8 @@ if (apart := os.environ.get("KBENCH_TEST_LOCKS")) and "distributed.cli.dask_work
     paths.cache_folder = lambda: Path(apart)  # of this process, which only has a lock there; not of its blocks
 if "kbench.features.cluster.block" in sys.orig_argv:
     from kbench.cells import turns
-    from kbench.machine import host, peak_rates
+    from kbench.features.limit import peak_rates
+    from kbench.machine import host
     turns.DISTURBED = float("inf")  # by the other workers, which are on the same machine here
     host.busy_cores = lambda: 0.0
     peak_rates.measure = lambda threads, cache_bytes, variables: {{**{LIMITS!r}, "threads": threads}}

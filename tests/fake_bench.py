@@ -21,7 +21,8 @@ from fake_backends import fake_wheels, write_fake
 from kbench import store
 from kbench.analysis.times import spreads
 from kbench.cli import main
-from kbench.machine import host, peak_rates
+from kbench.features.limit import peak_rates
+from kbench.machine import host
 from kbench.records.values import Backend
 from kbench.selection import backends
 from kbench.store import RunResults
@@ -59,7 +60,8 @@ START = """
 import os
 import sys
 from kbench.cli import main
-from kbench.machine import host, peak_rates
+from kbench.features.limit import peak_rates
+from kbench.machine import host
 peak_rates.measure = lambda threads, cache_bytes, variables: None
 host.busy_cores = lambda: 0.0
 os.fsync = lambda descriptor: None

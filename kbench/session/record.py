@@ -10,14 +10,12 @@ from typing import Any
 
 import msgspec
 
-from kbench import store
-from kbench.analysis.times import roofline
+from kbench import hooks, store
 from kbench.base.masking import without_passwords
 from kbench.cells import spec
 from kbench.cells.spec import RunPaths
 from kbench.environments import ensure, packages
-from kbench.machine import devices, peak_rates, provenance
-from kbench.machine.host import caches_kib, value_or
+from kbench.machine import devices, provenance
 from kbench.planning.plan import Plan
 from kbench.records import axes
 from kbench.records.values import Device, Environment
@@ -35,34 +33,15 @@ def of_plan(plan: Plan, run_paths: RunPaths, **more: object) -> dict[str, dict[s
 
 
 def machine(plan: Plan, run_paths: RunPaths, gpus: Sequence[Device], command: str) -> dict[str, Any]:
-    """Facts that all cells share: the machine, its peak rates, and the environments. Takes about a second."""
+    """Facts that all cells share: the machine, the environments, and what features measure. Takes about a second."""
     read = provenance.read(gpus, command) | {"environments": of_environments(plan, run_paths)}
-    return read | _limits(plan)
+    return read | hooks.of_machine(plan, {})
 
 
 def at_end(plan: Plan, gpus: Sequence[Device], before: Mapping[str, Any]) -> dict[str, Any]:
-    """Facts that may have changed when all cells have ended; `before`: those of the run so far. Takes a second.
-
-    The peak rates are the largest at the end of any part of a run that was resumed: other work makes them smaller,
-    and would change the figures of finished rows.
-    """
+    """Facts that may have changed when all cells have ended; `before`: those of the run so far. Takes a second."""
     earlier = before.get("ended")
-    limits = {"limits": earlier.get("limits") if isinstance(earlier, Mapping) else None, "ended": _limits(plan)}
-    largest = roofline.larger(limits)
-    return provenance.ended(gpus) | ({"limits": largest} if largest else {})
-
-
-def _limits(plan: Plan) -> dict[str, Any]:
-    # A script's operations are not counted, and these have no times.
-    without = plan.request.script or all(task.part is not None for task in plan.tasks)
-    if without or all(device.kind != "cpu" for device in plan.devices):
-        return {}
-    largest = 1024 * max(value_or(caches_kib, dict[str, int]()).values(), default=0)
-    return {
-        "limits": peak_rates.measure(
-            max(plan.request.numbers_on(axes.THREADS)), largest or None, cell_variables(plan.request.passed())
-        )
-    }
+    return provenance.ended(gpus) | hooks.of_machine(plan, earlier if isinstance(earlier, Mapping) else {})
 
 
 def cell_variables(passed: Mapping[str, str]) -> dict[str, str]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from kbench.analysis.times import roofline
+from kbench import hooks
 from kbench.records.reported import Facts, first_known
 from kbench.records.values import Measured
 from kbench.store.reading import objects
 from kbench.summary import Summary
 from kbench.tables.content import Table
 from kbench.tables.markdown import body, code, escape
-from kbench.words.text import MISSING, significant
+from kbench.words.text import MISSING
 
 T = TypeVar("T")
 
@@ -83,7 +83,7 @@ def _machine(reported: Mapping[str, Any]) -> dict[str, str]:
             _text("{} before the end", _at(ended, "load_average", 0)),
             _text("other programs kept {:.1f} cores busy", _at(cpu, "busy")),
         ),
-        "limits": _limits(roofline.larger(reported)),
+        **hooks.machine_shown(reported),
         "system": _joined(
             _at(system, "distribution"),
             f"{_at(system, 'name') or ''} {_at(system, 'kernel') or ''}".strip(),
@@ -111,18 +111,6 @@ def _gpu(gpu: Mapping[str, Any], at_end: object) -> str:
         )
         parts += [f"{when}: {reported}"] if reported else []
     return "; ".join(part for part in parts if part)
-
-
-def _limits(reported: Mapping[str, Any]) -> str:
-    machine, size = roofline.limits(reported), reported.get("array_bytes")
-    if machine is None:
-        return ""
-    matrix, copied = reported.get("matrix"), _size(size // 1024 if isinstance(size, int) else None)
-    return (
-        f"{significant(machine.operations_per_second / 1e9)} GFLOP/s (float32 product of {matrix} x {matrix} "
-        f"matrices), {significant(machine.bytes_per_second / 1e9)} GB/s (copying {copied}), "
-        f"with {reported.get('threads')} threads"
-    )
 
 
 def _examples(examples: Mapping[str, Mapping[str, Any]], summaries: Sequence[Summary]) -> list[tuple[str, ...]]:

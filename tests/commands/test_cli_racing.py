@@ -14,7 +14,7 @@ from fake_bench import LIMITS, Bench, refused
 from kbench.base import paths
 from kbench.cells import launcher, turns
 from kbench.cells.turns import ProcessTurn, TurnScheduler
-from kbench.machine import peak_rates
+from kbench.features.limit import peak_rates
 from kbench.session import further, racing
 
 STUB = Path(__file__).parent.parent / "faults" / "stub_guest.py"

@@ -17,7 +17,8 @@ from kbench.base import paths
 from kbench.cells import launcher
 from kbench.cli import main
 from kbench.commands import resume, run  # noqa: F401  # the same
-from kbench.machine import host, peak_rates
+from kbench.features.limit import peak_rates
+from kbench.machine import host
 from kbench.outputs import one_run  # noqa: F401
 from kbench.session import known_spreads
 

@@ -26,6 +26,7 @@ WORDS = {
     "explain": ["--explain", "--trace"],
     "exports": ["pack", "unpack", "export"],
     "native": [],
+    "limit": [],
     "parity": ["parity"],
     "published": ["--suite"],
     "shims": ["--shims"],
@@ -120,6 +121,7 @@ def test_the_core_alone_measures_and_says_what_it_cannot_read(bench: Bench, copi
     chosen = ("--backends", "fake", "--examples", "my_example.py", "--profile", "smoke", "--device", "cpu")
     measured = said(place, *chosen, "--name", "mine", "--no-plots", cwd=bench.folder)
     assert "my_example" in measured
+    assert "limits" not in (bench.results / "mine" / "run.json").read_text()
     assert "my_example" in said(place, "report", "mine", "--no-plots", cwd=bench.folder)
     (events,) = bench.results.glob("mine/cells/*__r1/events.jsonl")
     of_feature = '{"event": "inside", "site": "", "parts": [], "missing": ["a feature of its time"]}\n'

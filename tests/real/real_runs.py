@@ -21,7 +21,7 @@ from kbench.base import paths
 from kbench.cells import launcher
 from kbench.cli import main
 from kbench.environments import ensure
-from kbench.machine import peak_rates
+from kbench.features.limit import peak_rates
 from kbench.planning.request import cores
 from kbench.records.values import UNAVAILABLE, Environment, Measured, base
 from kbench.selection import backends

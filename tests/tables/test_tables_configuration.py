@@ -21,7 +21,6 @@ KNOWN: dict[str, Any] = {
     "memory_mib": 24576,
     "load_average": [0.5, 1.0, 2.0],
     "gpus": [{**GPU, "state": AT_START}],
-    "limits": {"operations_per_second": 1.5e11, "bytes_per_second": 2e10, "matrix": 768, "array_bytes": 1 << 26},
     "environments": {
         "keras2/a": {
             "build": "cpu",
@@ -58,7 +57,6 @@ def test_what_is_known_is_stated() -> None:
         "at the start: 345 of 1980 MHz, 68 of 700 W",
         "at the end: 1980 of 1980 MHz, 66 °C, slowed: power cap",
         "0.5 over the minute before the start, 1.5 before the end, other programs kept 0.2 cores busy",
-        "150 GFLOP/s (float32 product of 768 x 768 matrices), 20.0 GB/s (copying 64 MiB)",
         "Debian 12, Linux 6.1.0, x86_64",
         "0.1.0, commit 0123456789ab with changes, CPython 3.12.1",
         "| mnist_cnn | cdcdcdcdcdcd | mnist, real, efefefefefef | 1,199,882 | 71,947,580 |",

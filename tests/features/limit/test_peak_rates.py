@@ -12,7 +12,7 @@ import pytest
 import threadpoolctl
 
 from kbench.analysis.times import roofline
-from kbench.machine import peak_rates
+from kbench.features.limit import peak_rates
 
 
 @pytest.fixture(autouse=True)
