@@ -22,6 +22,7 @@ import pluggy
 from kbench.errors import UserError
 
 if TYPE_CHECKING:
+    from kbench.analysis.row_figures import RowProcesses
     from kbench.analysis.rows import Analysis
     from kbench.cells.spec import RunPaths
     from kbench.planning.plan import Plan
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from kbench.screen.output import Output
     from kbench.session.events import OnEvent
     from kbench.store import RunRecord, RunResults
-    from kbench.summary import Summary
+    from kbench.summary import Figure, Summary
     from kbench.tables.content import Table
 
 NAME = "kbench"
@@ -128,6 +129,20 @@ class ProgramPart:
     asked: bool  # whether it was asked for
     served: str = ""  # a regular expression: errors of a program that it may help, if it was not asked for
     advice: str = ""  # and what is said then
+
+
+@dataclass(frozen=True)
+class Column:
+    """A figure of rows: a column of summary.csv and JSON and, where its `figure` says so, of tables."""
+
+    name: str  # in summary.csv
+    after: str  # the field of Summary, or another such column, that it follows there; it is last if that is missing
+    value: Callable[[RowProcesses], float | None]  # of a row; None where it has none
+    figure: Figure  # how tables show it
+    whole: bool = False  # whether its numbers are
+    of_examples: str = ""  # its heading in the table of examples of a run's configuration; empty: it is not there
+    about: str = ""  # what it is, said once on a page whose rows have it
+    remark: Callable[[Sequence[Summary]], str] = lambda rows: ""  # on it, below the table of these rows
 
 
 @dataclass(frozen=True)
@@ -248,6 +263,10 @@ class Hooks:
         """What it does in the process of a user's program; asked: what features were asked for, by option."""
 
     @_declares
+    def columns(self) -> Sequence[Column]:  # type: ignore[empty-body]
+        """Figures of rows, found from their processes. Files, tables, `--columns` and `--sort` have them by name."""
+
+    @_declares
     def of_machine(self, plan: Plan, earlier: Mapping[str, Any]) -> Mapping[str, Any]:  # type: ignore[empty-body]
         """What it measures of the machine as a run begins and as it ends. earlier: what is kept of an earlier end."""
 
@@ -365,6 +384,12 @@ def program_parts(asked: Mapping[str, Any]) -> Sequence[ProgramPart]:
     """What features do in the process of a user's program."""
     found: list[ProgramPart] = plugins().hook.program_part(asked=asked)
     return found
+
+
+@cache
+def columns() -> dict[str, Column]:
+    """The columns of features, by name."""
+    return {one.name: one for several in plugins().hook.columns() for one in several}
 
 
 def of_machine(plan: Plan, earlier: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any, Literal
 
+from kbench import hooks
 from kbench.records import axes, workloads
 from kbench.records.axes import Point, RowKey
 from kbench.records.epochs import LikeLine
@@ -46,7 +47,9 @@ class Figure:
     title: str = ""  # of its column in tables, by which the user may name it
     unit: str = ""  # in brackets behind the title: s, ms or MiB
     also: tuple[str, ...] = ()  # other headings of that column
-    shown: bool = False  # whether the tables of examples have it where a row does, without a line of their own code
+    # Behind what the tables of examples have it where a row does; empty: not without a line of their own code.
+    shown: Literal["", "speed", "memory"] = ""
+    digits: int = 3  # of its numbers there
     left_out: int = 0  # by a narrow page, those with small numbers first; 0: never
     # What of a process reports it; empty: it is computed (kbench/analysis/row_figures.py).
     of: Literal["", "cell", "facts", "outcome", "last epoch", "steady epochs"] = ""
@@ -169,9 +172,6 @@ class Summary:
     device_memory_source: str = ""  # "process", "device", or both
     # peak of the framework's own allocator on the GPU
     allocator_peak_mib: float | None = field(default=None, metadata=figure(of="facts", aggregate="median"))
-    operations_per_sample: int | None = None  # floating-point operations, counted from the layers
-    # 100: the speed that this machine's arithmetic and memory allow
-    percent_of_limit: float | None = field(default=None, metadata=figure(title="% of limit", left_out=3))
     # from the last batch until fit or predict returned: mean of steady epochs
     teardown_seconds: float | None = field(default=None, metadata=figure(of="steady epochs", aggregate="mean"))
     # 95 % of its processes take at most so many times as long as the usual one, or as short; as the ratios assume
@@ -208,16 +208,16 @@ class Summary:
     # more with each epoch, pass or call, where it grows all along: median over the repeats
     memory_growth_mib: float | None = None  # 0: it does not grow
     # that a model wrote, in the steady passes
-    tokens_per_second: float | None = field(default=None, metadata=figure(title="tokens/s", shown=True))
+    tokens_per_second: float | None = field(default=None, metadata=figure(title="tokens/s", shown="speed"))
     # from a batch of texts to the first token behind each: median
     first_token_seconds: float | None = field(
         default=None,
-        metadata=figure(title="first token", unit="s", shown=True, of="steady epochs", aggregate="median"),
+        metadata=figure(title="first token", unit="s", shown="speed", of="steady epochs", aggregate="median"),
     )
     # Of inference with batches of a single sample: percentiles of the steps of all passes but the first.
-    latency_p50_seconds: float | None = field(default=None, metadata=figure(title="p50", unit="ms", shown=True))
-    latency_p95_seconds: float | None = field(default=None, metadata=figure(title="p95", unit="ms", shown=True))
-    latency_p99_seconds: float | None = field(default=None, metadata=figure(title="p99", unit="ms", shown=True))
+    latency_p50_seconds: float | None = field(default=None, metadata=figure(title="p50", unit="ms", shown="speed"))
+    latency_p95_seconds: float | None = field(default=None, metadata=figure(title="p95", unit="ms", shown="speed"))
+    latency_p99_seconds: float | None = field(default=None, metadata=figure(title="p99", unit="ms", shown="speed"))
     # of the call's outputs from those of other backends, in the largest number of an output; None unless all agree
     outputs_apart: float | None = field(default=None, metadata=HIDDEN)
     like_line: LikeLine | None = field(default=None, metadata=HIDDEN)  # that returned the same before it
@@ -243,11 +243,12 @@ class Summary:
     efficiency: float | None = field(init=False, metadata=figure(title="efficiency"))  # of a worker: its part of that
     # of a steady epoch, of which a worker exchanged gradients: mean over workers, median over epochs
     communication_seconds: float | None = field(
-        default=None, metadata=figure(title="communication", unit="s", shown=True)
+        default=None, metadata=figure(title="communication", unit="s", shown="speed")
     )
     # of the worker that takes most
-    worker_memory_mib: float | None = field(default=None, metadata=figure(title="MiB per worker", shown=True))
+    worker_memory_mib: float | None = field(default=None, metadata=figure(title="MiB per worker", shown="speed"))
     # No columns.
+    of_features: Mapping[str, float | None] = field(default_factory=dict, metadata=HIDDEN)  # by their columns' names
     ratios: Mapping[str, Ratio] = field(default_factory=dict, metadata=HIDDEN)  # by kind
     # of its cells; what varied follows as columns
     point: RowKey = field(default=axes.point({}), metadata=figure("", of="cell", reported="key"))
@@ -262,6 +263,10 @@ class Summary:
     beside_newer: str = field(default="", metadata=figure("", of="facts"))
     findings: tuple[Finding, ...] = field(default=(), metadata=HIDDEN)  # of which notes and `differs` are made
     seeds: int = field(default=0, metadata=HIDDEN)  # the number of different seeds of the repeats that ended ok
+
+    def value(self, name: str) -> Any:
+        """What it has as one of `figures`."""
+        return self.of_features.get(name) if name in hooks.columns() else getattr(self, name)
 
     @property
     def work(self) -> Workload:
@@ -363,11 +368,15 @@ class Summary:
 
 
 def figures() -> Mapping[str, Figure]:
-    """What the fields of Summary say of themselves, by name and in order."""
+    """What the fields of Summary say of themselves, by name and in order; between them those of features' columns."""
     return _figures(Summary)
 
 
 @lru_cache
 def _figures(row: type[Summary]) -> Mapping[str, Figure]:
     told = {one.name: one.metadata.get("figure", Figure()) for one in fields(row)}
-    return {name: one if one.column is not None else replace(one, column=name) for name, one in told.items()}
+    names = [*told]
+    for name, column in hooks.columns().items():
+        told[name] = column.figure
+        names.insert(names.index(column.after) + 1 if column.after in names else len(names), name)
+    return {name: one if (one := told[name]).column is not None else replace(one, column=name) for name in names}

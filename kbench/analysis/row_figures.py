@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import median, stdev
 from typing import Any
 
+from kbench import hooks
 from kbench import summary as summaries
 from kbench.analysis.learning import learning_curves
 from kbench.analysis.sameness import fingerprints, not_finite, trainings
 from kbench.analysis.times import (
+    flops,
     machine_stability,
     memory_growth,
-    roofline,
     row_times,
     shares,
     step_times,
@@ -41,6 +42,7 @@ class RowProcesses:
     repeats: Sequence[Measured]
     short: Sequence[Measured]  # which only timed some steps
     time: RowTime | None
+    provenance: Mapping[str, Any] = field(default_factory=dict)  # of their run
 
     @cached_property
     def ok(self) -> Sequence[Measured]:
@@ -97,11 +99,6 @@ class RowProcesses:
         return step_times.median_of([self.scale * 1000 * epoch.seconds / epoch.samples for epoch in self.timed])
 
     @cached_property
-    def work(self) -> roofline.RooflineWork | None:
-        """What a sample takes, as far as that is counted."""
-        return roofline.work(self.facts)
-
-    @cached_property
     def grows(self) -> memory_growth.MemoryGrowth | None:
         """How its memory does."""
         return memory_growth.of_row(self.ok)
@@ -143,7 +140,7 @@ class RowProcesses:
         return _mean(values) if figure.aggregate == "mean" else step_times.median_of(values)
 
 
-def summary(row: RowProcesses, differs: Mapping[str, tuple[Finding, ...]], limits: roofline.Limits | None) -> Summary:
+def summary(row: RowProcesses, differs: Mapping[str, tuple[Finding, ...]]) -> Summary:
     """The row, without what follows from comparing it with others. differs: see `fingerprints.differences`."""
     told = {name: figure for name, figure in summaries.figures().items() if figure.of}
     worst = max(row.repeats, key=lambda repeat: STATUSES.index(repeat.outcome.status))
@@ -162,7 +159,7 @@ def summary(row: RowProcesses, differs: Mapping[str, tuple[Finding, ...]], limit
         **_of_learning(row),
         **_of_workers(row),
         "fingerprint": next(filter(None, known), ""),
-        **_of_limits(row, limits),
+        "of_features": {name: column.value(row) for name, column in hooks.columns().items()},
     }
     lost = [how for repeat in row.repeats if (how := not_finite.finding(repeat)) is not None]
     return summaries.Summary(**found, findings=(*lost[:1], *unlike, *_found(row)))
@@ -243,27 +240,15 @@ def _of_learning(row: RowProcesses) -> dict[str, Any]:
     }
 
 
-def _of_limits(row: RowProcesses, limits: roofline.Limits | None) -> dict[str, Any]:
-    """Its operations, and how near to the processor's limit it is: a GPU's is not measured."""
-    work, cell, per_1000 = row.work, row.repeats[0].cell, row.per_1000
-    if work is None:
-        return {}
-    # Of generation: a forward pass for each token.
-    passes = int(step_times.median_of([epoch.tokens / epoch.samples for epoch in row.timed if epoch.tokens]) or 1)
-    percent = None
-    if work.operations and limits is not None and per_1000 is not None and cell.device == "cpu":
-        percent = roofline.percent(work, cell.batch_size, per_1000 / passes / 1000, limits)
-    return {"operations_per_sample": work.operations * passes, "percent_of_limit": percent}
-
-
 def _found(row: RowProcesses) -> tuple[Finding, ...]:
     """What the reader of the row has to know, beside how it differs from others."""
-    kind, work, grows, slower = row.kind, row.work, row.grows, row.slower
+    kind, grows, slower = row.kind, row.grows, row.slower
+    uncounted = flops.count(row.facts.layer_shapes or ()).unknown
     in_turns = any(epoch.rounds for epoch in row.steady)
     return (
         *(one for one in _of_processes(row.repeats) if not (slower and one.kind == "not steady")),
         *row_times.notes(row.time, row.short),
-        *([Finding(kind="uncounted operations", own=work.unknown)] if work and work.unknown else []),
+        *([Finding(kind="uncounted operations", own=uncounted)] if uncounted else []),
         *([] if in_turns else _late(row.usual, _mean(epoch.teardown_seconds for epoch in row.steady), row.facts)),
         *_around_batches(row.usual, row.ok),
         *([memory_growth.finding(grows, kind.unit, row.ok)] if grows else []),

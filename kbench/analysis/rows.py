@@ -19,10 +19,9 @@ from kbench.analysis.learning import final_scores, no_progress, unlike_others
 from kbench.analysis.lines import afterwards, line_figures, line_outputs
 from kbench.analysis.lines.call_sites import by_line
 from kbench.analysis.sameness import call_outputs
-from kbench.analysis.times import intervals, roofline, row_times, spreads
+from kbench.analysis.times import intervals, row_times, spreads
 from kbench.analysis.times.processes import Process
 from kbench.analysis.times.ratios import Timed, ranked, verdict
-from kbench.analysis.times.roofline import Limits
 from kbench.analysis.times.spreads import Priors
 from kbench.records import axes
 from kbench.records.axes import Point
@@ -60,7 +59,7 @@ class ExampleAnalysis:
     @cached_property
     def timed(self) -> Sequence[Timed]:
         """Its rows with their times, those of one table fastest first, not yet compared."""
-        return summaries.timed(self.lines, limits(self.record), self.short, priors(self.record))
+        return summaries.timed(self.lines, self.record.provenance, self.short, priors(self.record))
 
     @cached_property
     def rows(self) -> Sequence[Summary]:
@@ -152,11 +151,6 @@ class Analysis:
     def explained_by(self) -> Mapping[str, Analysis]:
         """The runs that explain this one, by what was changed."""
         return {folder.name: Analysis(store.read(folder)) for folder in store.parts(self.run.raw_folder)}
-
-
-def limits(run: RunRecord) -> Limits | None:
-    """What the run's machine was measured to do at most; None where it was not."""
-    return roofline.limits(roofline.larger(run.provenance))
 
 
 def summarised(run: RunResults, baseline: str = "") -> Sequence[Summary]:

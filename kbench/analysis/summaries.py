@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from kbench.analysis import row_figures
 from kbench.analysis.row_figures import RowProcesses
 from kbench.analysis.sameness import fingerprints
-from kbench.analysis.times import intervals, roofline, row_times, spreads, step_times
+from kbench.analysis.times import intervals, row_times, spreads, step_times
 from kbench.analysis.times.processes import RowTime
 from kbench.analysis.times.ratios import Timed, ranked
 from kbench.analysis.times.spreads import Priors
@@ -23,7 +24,7 @@ from kbench.summary import Summary
 def summarise(
     measured: Sequence[Measured],
     baseline: str = "",
-    limits: roofline.Limits | None = None,
+    provenance: Mapping[str, Any] | None = None,
     confidence: float = intervals.CONFIDENCE,
     natives: Mapping[str, str] | None = None,
     short: Sequence[Measured] = (),
@@ -35,17 +36,17 @@ def summarise(
     Examples are in the order of `measured`; the rows of one example fastest first, then those that did not end ok.
     Steady epochs are all but the first, so a single epoch has no steady time. Figures are of the repeats that ended
     ok; a row's status and reason are those of its worst repeat. `baseline` is the full name of a backend to compare
-    with, beside the fastest; `limits` are those of the machine's processor; `confidence` is that at which
-    the intervals of an example's ratios hold together; `natives` maps a Keras backend to its framework without Keras.
+    with, beside the fastest; `provenance` is that of their run; `confidence` is that at which the intervals of an
+    example's ratios hold together; `natives` maps a Keras backend to its framework without Keras.
     `short`: processes that only timed some steps. `priors`: how much processes differ, as far as that is known
     beforehand; rows within `precision` of each other are as fast.
     """
-    return ranked(timed(measured, limits, short, priors), baseline, confidence, natives, precision)
+    return ranked(timed(measured, provenance, short, priors), baseline, confidence, natives, precision)
 
 
 def timed(
     measured: Sequence[Measured],
-    limits: roofline.Limits | None = None,
+    provenance: Mapping[str, Any] | None = None,
     short: Sequence[Measured] = (),
     priors: Priors | None = None,
 ) -> list[Timed]:
@@ -60,7 +61,10 @@ def timed(
     for process in short:
         of_row.setdefault(process.cell.key, []).append(process)
     times = row_times.row_times(ok, of_row, priors or spreads.shipped())
-    compared = [_timed(group, of_row.get(row, ()), differs, limits, times.get(row)) for row, group in groups.items()]
+    rows = [
+        RowProcesses(group, of_row.get(row, ()), times.get(row), provenance or {}) for row, group in groups.items()
+    ]
+    compared = [_timed(row, differs) for row in rows]
     order = axes.order_of([row.ranking.without([axes.DEVICE]) for row in groups])
     return sorted(compared, key=lambda one: (order(one.row.ranking.without([axes.DEVICE])), *_rank(one)))
 
@@ -77,16 +81,9 @@ def _rank(one: Timed) -> tuple[object, ...]:
     )
 
 
-def _timed(
-    repeats: Sequence[Measured],
-    short: Sequence[Measured],
-    differs: Mapping[str, tuple[Finding, ...]],
-    limits: roofline.Limits | None,
-    time: RowTime | None,
-) -> Timed:
-    """The row of a cell's repeats with the interval of its steady time."""
-    processes = RowProcesses(repeats, short, time)
-    row, ok = row_figures.summary(processes, differs, limits), processes.ok
+def _timed(processes: RowProcesses, differs: Mapping[str, tuple[Finding, ...]]) -> Timed:
+    """The row of a cell's processes with the interval of its steady time."""
+    row, ok, time = row_figures.summary(processes, differs), processes.ok, processes.time
     if time is not None and (interval := time.interval) is not None:
         several = len(time.places) > 1
         row = replace(

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from kbench import store
+from kbench import hooks, store
 from kbench.analysis.rows import Analysis, command_to_repeat, summarised
 from kbench.analysis.times import machine_stability
 from kbench.analysis.times.processes import Process
@@ -112,7 +112,7 @@ def _frame(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
 
 
 def _series(name: str, values: Sequence[Any]) -> pd.Series[Any]:
-    if name in _WHOLE:
+    if name in _WHOLE or name in (one.name for one in hooks.columns().values() if one.whole):
         return pd.Series(pd.array(values, dtype="Int64"))
     if name in _TRUTHS:
         return pd.Series(pd.array(values, dtype="boolean"))

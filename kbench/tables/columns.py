@@ -13,14 +13,6 @@ from kbench.summary import Summary, figures
 from kbench.tables.csv import summary_columns
 from kbench.words.text import MISSING, meant, plain, significant
 
-# Heading of a table -> column of summary.csv.
-HEADINGS = {
-    **{heading: one.column or "" for one in figures().values() for heading in one.headings},
-    "import (s)": "import_seconds",
-    **{axis.title: axis.name for axis in AXES if axis.number},
-}
-
-
 # What else people call a column.
 _CALLED = {
     **dict.fromkeys(("time", "seconds/epoch", "epoch time", "duration"), "s/epoch"),
@@ -40,6 +32,15 @@ class ColumnChoice:
 
 
 ALL = ColumnChoice()
+
+
+def of_headings() -> dict[str, str]:
+    """The column of summary.csv for each heading of a table."""
+    return {
+        **{heading: one.column or "" for one in figures().values() for heading in one.headings},
+        "import (s)": "import_seconds",
+        **{axis.title: axis.name for axis in AXES if axis.number},
+    }
 
 
 def names() -> list[str]:
@@ -82,9 +83,9 @@ def chosen(
     if not shown.columns:
         return dict(usual)
     found: dict[str, Callable[[Summary], str]] = {}
-    values = summary_columns(rows, shown.columns)
+    values, named = summary_columns(rows, shown.columns), of_headings()
     for name in shown.columns:
-        headings = [heading for heading in usual if HEADINGS.get(heading, heading) == name]
+        headings = [heading for heading in usual if named.get(heading, heading) == name]
         found |= {heading: usual[heading] for heading in headings}
         if not headings and name != "example":  # which the heading of the table has
             found[name] = _cell(rows, values[name])
@@ -110,14 +111,14 @@ def _cell(rows: Sequence[Summary], values: Sequence[Any]) -> Callable[[Summary],
 
 
 def _named(text: str, option: str) -> str:
-    known = names()
-    headings = {heading.lower(): name for heading, name in HEADINGS.items()}
+    known, titles = names(), of_headings()
+    headings = {heading.lower(): name for heading, name in titles.items()}
     wanted = text.strip().lower()
     if wanted in known:
         return wanted
     if wanted in headings:
         return headings[wanted]
-    usual = ["backend", *HEADINGS, "verdict", "status"]
+    usual = ["backend", *titles, "verdict", "status"]
     near = (
         _CALLED.get(wanted) or "" if wanted in ("all", *_CALLED) else meant(wanted, [*usual, *known])
     )  # which is like another

@@ -21,7 +21,6 @@ _THREADS = (
     "libraries: those loaded when a cell ended, with their threads. threads: as the framework reports them; 0 means "
     "that it decides itself."
 )
-_EXAMPLES = ("example", "code", "data", "parameters", "operations / sample")
 _ENVIRONMENTS = ("backend", "Python", "Keras", "version", "build", "lock", "packages", "libraries", "threads")
 
 
@@ -35,9 +34,12 @@ def tables(
     remarks = (_THREADS,) if any(one.facts.framework_threads for one in measured) else ()
     machine = [(name, text) for name, text in _machine(provenance).items() if text]
     environments = _environments(measured, objects(provenance.get("environments")))
+    counted = {"parameters": "parameters"}
+    counted |= {name: one.of_examples for name, one in hooks.columns().items() if one.of_examples}
+    heads = ("example", "code", "data", *counted.values())
     found = [
         Table("Machine", ("", ""), tuple(machine), frozenset({""})),
-        Table("Examples", _EXAMPLES, tuple(_examples(examples, summaries)), frozenset(_EXAMPLES)),
+        Table("Examples", heads, tuple(_examples(examples, summaries, [*counted])), frozenset(heads)),
         Table("Environments", _ENVIRONMENTS, tuple(environments), frozenset(_ENVIRONMENTS), remarks=remarks),
     ]
     return [table for table in found if table.rows]
@@ -113,17 +115,18 @@ def _gpu(gpu: Mapping[str, Any], at_end: object) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def _examples(examples: Mapping[str, Mapping[str, Any]], summaries: Sequence[Summary]) -> list[tuple[str, ...]]:
+def _examples(
+    examples: Mapping[str, Mapping[str, Any]], summaries: Sequence[Summary], counted: Sequence[str]
+) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for name, about in examples.items():
         of_example = [row for row in summaries if row.example == name]
-        parameters, operations = (
-            " or ".join(dict.fromkeys(f"{count:,}" for row in of_example if (count := getattr(row, field))))
-            or MISSING
-            for field in ("parameters", "operations_per_sample")
+        counts = (
+            " or ".join(dict.fromkeys(f"{count:,}" for row in of_example if (count := row.value(field)))) or MISSING
+            for field in counted
         )
         data = _joined(about.get("data"), about.get("data_source"), _text("{:.12}", about.get("data_sha256")))
-        rows.append((name, _text("{:.12}", about.get("sha256")), data, parameters, operations))
+        rows.append((name, _text("{:.12}", about.get("sha256")), data, *counts))
     return rows
 
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 
+from kbench import hooks
 from kbench.analysis.lines.call_sites import is_fit
 from kbench.records import axes
 from kbench.records.axes import Axis
 from kbench.records.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, Cell, base, beside_others
-from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, TO_ONE_WORKER, Summary, figures
+from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, TO_ONE_WORKER, Figure, Summary, figures
 from kbench.tables import data, notes, of_script
 from kbench.tables.answers import answer
 from kbench.tables.columns import ALL, ColumnChoice, chosen, texts
@@ -26,13 +27,6 @@ _KERNELS = (
     "kernel: how time steps were computed: fused (one kernel for all), scan (a compiled loop), loop (one by one), "
     "unrolled (all in one graph)."
 )
-# What a narrow page leaves out first. A verdict is never left out.
-_OPTIONAL = [
-    heading
-    for one in sorted(figures().values(), key=lambda one: one.left_out)
-    for heading in one.headings
-    if one.left_out
-]
 
 
 @dataclass(frozen=True)
@@ -117,8 +111,14 @@ def table(
         answer=answer(rows, repeat_command),
         optional=()
         if shown.columns
-        else tuple(name for name in (*_unneeded(rows), *_OPTIONAL, *_less_asked(rows)) if name in columns),
+        else tuple(name for name in (*_unneeded(rows), *_optional(), *_less_asked(rows)) if name in columns),
     )
+
+
+def _optional() -> list[str]:
+    """What a narrow page leaves out first. A verdict is never left out."""
+    found = sorted((one for one in figures().values() if one.left_out), key=lambda one: one.left_out)
+    return [heading for one in found for heading in one.headings]
 
 
 def _unneeded(rows: Sequence[Summary]) -> list[str]:
@@ -173,30 +173,29 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     columns["cold pass (s)" if infers else "first epoch (s)"] = lambda row: significant(row.first_epoch_seconds)
     if all(row.tokens_per_second is None for row in rows):
         columns[f"{unit}/s" if infers else "samples/s"] = lambda row: significant(row.samples_per_second)
-    columns |= _shown_figures(rows)
+    columns |= _shown_figures(rows, "speed")
     if any(axis.number for axis in _varying(rows)) and any(row.memory_mib for row in rows):
         columns["memory (MiB)"] = lambda row: significant(row.memory_mib)
     if any(row.memory_growth_mib for row in rows):
         columns[f"MiB more each {work.unit}"] = lambda row: significant(row.memory_growth_mib, 2)
-    if any(row.percent_of_limit is not None for row in rows):
-        columns["% of limit"] = lambda row: significant(row.percent_of_limit, 2)
+    columns |= _shown_figures(rows, "memory")
     if infers or data.is_synthetic(rows[0]):  # whose scores mean nothing
         return columns
     return columns | _scores(rows) | _target_columns(rows)
 
 
-def _shown_figures(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
-    """The figures that say of themselves that they are shown, where a row has them."""
+def _shown_figures(rows: Sequence[Summary], place: str) -> dict[str, Callable[[Summary], str]]:
+    """The figures that say of themselves that they are shown there, where a row has them."""
     return {
-        one.headings[0]: partial(_figure, name, 1000 if one.unit == "ms" else 1)
+        one.headings[0]: partial(_figure, name, one)
         for name, one in figures().items()
-        if one.shown and any(getattr(row, name) is not None for row in rows)
+        if one.shown == place and any(row.value(name) is not None for row in rows)
     }
 
 
-def _figure(name: str, times: int, row: Summary) -> str:
-    value = getattr(row, name)
-    return MISSING if value is None else significant(times * value)
+def _figure(name: str, shown: Figure, row: Summary) -> str:
+    value = row.value(name)
+    return MISSING if value is None else significant(value * (1000 if shown.unit == "ms" else 1), shown.digits)
 
 
 def _varying(rows: Sequence[Summary]) -> list[Axis]:
@@ -358,18 +357,13 @@ def _remarks(rows: Sequence[Summary]) -> _Remarks:
     around = {
         "around: of a call, outside its epochs and their validation.": is_fit(first.site) and first.work.by_call
     }
-    limit = {
-        "% of limit: above 100 if the machine was busy when its limit was measured or fewer operations suffice.": (
-            any((row.percent_of_limit or 0) > 100 for row in rows)
-        )
-    }
     recurrent = {"recurrent: how the backend computes the recurrent layers.": any(row.form for row in rows)}
     return {
         **_on(_WHOLE, above),
         **_on(("status",), differs),
         **_on(_WHOLE, on_training),
         **_on(("around (s)",), around),
-        **_on(("% of limit",), limit),
+        **{said: one.figure.headings for one in hooks.columns().values() if (said := one.remark(rows))},
         **_on_comparison(rows),
         **_on_scaling(rows),
         **_on_learning(rows),

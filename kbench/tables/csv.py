@@ -25,7 +25,7 @@ _PHASES = ("import", "data", "build", "first_step")
 
 def _columns(field: str, told: Figure, summaries: Sequence[Summary]) -> dict[str, list[Any]]:
     """The columns of a summary's field, by name."""
-    values, name = [getattr(row, field) for row in summaries], told.column
+    values, name = [row.value(field) for row in summaries], told.column
     if not name:
         return {}
     match told.shape:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kbench import hooks
 from kbench.hooks import Reference, Section
 from kbench.records.values import NATIVE, Measured
 from kbench.summary import Summary
@@ -63,8 +64,9 @@ def page(run: Run, plots: Mapping[str, Sequence[str]], resumed: Sequence[str] = 
         )
     if any(row.epoch_interval for row in summaries):
         parts.append(_WORDS)
-    if any(row.percent_of_limit is not None for row in summaries):
-        parts.append(_LIMIT)
+    for name, column in hooks.columns().items():
+        if column.about and any(row.value(name) is not None for row in summaries):
+            parts.append(escape(column.about))
     if run.tuned:
         names = escape(", ".join(run.tuned))
         parts.append(f"Variables that kbench sets for speed: {names} (`list backends --variables` prints them).")
@@ -106,11 +108,6 @@ _WORDS = (
     "to hold together in 95 % of tables. The verdict is on the interval of the "
     "ratio: *slower* if all of it is above 1, *faster* if all of it is below, *no difference shown* (~) if it "
     "includes 1, and *not compared* (?) if there is none or it is wider than a factor of 3 each way."
-)
-
-_LIMIT = (
-    "% of limit is the least time that this machine needs for a sample, by its measured arithmetic and memory rates "
-    "and the operations counted from the layers, over the time that it took."
 )
 
 

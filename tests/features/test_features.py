@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import shutil
 import subprocess
@@ -31,6 +32,9 @@ WORDS = {
     "published": ["--suite"],
     "shims": ["--shims"],
 }
+# And to summary.csv.
+COLUMNS = {"limit": ["operations_per_sample", "percent_of_limit"]}
+COMMITTED = "reference-full-mnist_cnn"
 
 
 def standing_on(name: str) -> set[str]:
@@ -97,6 +101,25 @@ def test_without_its_folder_nothing_speaks_of_it_and_the_rest_works(name: str, c
         for word in WORDS[one]:
             assert (word in (shown if word[0] == "-" else commands)) == (one not in gone)
     assert "Plan: " in said(place, "--backends", "jax,torch", "--examples", "mnist_mlp", "--dry-run")
+
+
+def reported(place: Path, cwd: Path, *options: str, path: Sequence[Path] = (), status: int = 0) -> str:
+    """What a committed run's report says, in a folder of its own."""
+    (cwd / "results").mkdir(exist_ok=True)
+    shutil.copy(CHECKOUT / "results" / f"{COMMITTED}.kbench.zip", cwd / "results")
+    return said(place, "report", COMMITTED, "--no-plots", *options, path=path, cwd=cwd, status=status)
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_without_its_folder_its_columns_are_gone_and_a_committed_run_is_read(
+    name: str, copied: Path, tmp_path: Path
+) -> None:
+    place = without(sorted(standing_on(name)), copied, tmp_path)
+    for there, at in ((True, copied), (False, place)):
+        head, *rows = csv.reader(reported(at, tmp_path, "--format", "csv").splitlines())
+        assert rows and all((column in head) == there for column in COLUMNS[name])
+    refused = reported(place, tmp_path, "--columns", COLUMNS[name][0], status=2)
+    assert "there is no column" in refused
 
 
 def test_planted_a_core_that_speaks_of_a_feature_is_found(copied: Path, tmp_path: Path) -> None:
@@ -180,7 +203,8 @@ FOREIGN = '''"""Counts the letters of a word."""
 from pathlib import Path
 
 from kbench import hooks
-from kbench.hooks import Command, FurtherOptions, RunKind
+from kbench.hooks import Column, Command, FurtherOptions, RunKind
+from kbench.summary import Figure
 
 
 @hooks.fills
@@ -201,6 +225,15 @@ def instead(options):
     if options.command == "list" and options.letters:
         print("abc")
         return 0
+
+
+@hooks.fills
+def columns():
+    def letters(row):
+        return len(row.repeats[0].cell.backend)
+
+    shown = Figure(title="of the name", shown="speed")
+    return (Column("letters", "backend", letters, shown, whole=True, remark=lambda rows: "of the name: letters."),)
 
 
 @hooks.fills
@@ -233,6 +266,10 @@ def test_a_feature_from_outside_is_an_entry_point(copied: Path, tmp_path: Path) 
     assert said(copied, "letters", "four", "--twice", path=path) == "8\n"
     assert "Counts the letters of a word." in said(copied, "list", "features", path=path)
     assert said(copied, "list", "--letters", path=path) == "abc\n"
+    head, first, *_ = csv.reader(reported(copied, tmp_path, "--format", "csv", path=path).splitlines())
+    assert head[1:3] == ["backend", "letters"] and int(first[2]) == len(first[1])
+    table = reported(copied, tmp_path, "--columns", "backend,of the name", path=path)
+    assert "of the name: letters." in table
     for wrong in ("import no_such_package\n", FOREIGN.replace("def run_kinds", "def run_knds")):
         (tmp_path / "letters.py").write_text(wrong)
         assert "cannot be loaded" in said(copied, "--help", path=path, status=2)

@@ -10,7 +10,7 @@ import pytest
 from real_runs import Finished, Kbench, compare_with_other_tests
 
 from kbench.analysis.summaries import summarise
-from kbench.analysis.times import flops, roofline
+from kbench.analysis.times import flops
 from kbench.base import paths
 from kbench.records.values import Backend, Example, Measured
 from kbench.selection import backends, examples
@@ -208,7 +208,7 @@ def test_backends_write_the_same_text_and_say_how_fast(kbench: Kbench, tmp_path:
     for row in summarise(run.results().measured):
         assert (row.status, row.differs) == ("ok", ()), row
         assert row.tokens_per_second and row.first_token_seconds
-        assert row.operations_per_sample == 32 * OPERATIONS["char_gpt"]
+        assert row.of_features["operations_per_sample"] == 32 * OPERATIONS["char_gpt"]
     for one in run.results().measured:
         assert all(len(epoch.step_seconds) == 2 * 32 and epoch.tokens == 4 * 32 for epoch in one.epochs)
 
@@ -265,9 +265,8 @@ def _libraries_and_packages_are_told(run: Finished, measured: Measured, backend:
     kept = told["environments"][backend.name]
     assert any(name.startswith("keras") for name in kept["packages"]) and "numpy" in kept["packages"]
     assert kept["variables"]["OMP_NUM_THREADS"]
-    rates = roofline.limits(told["limits"])
-    (row,) = summarise([measured], limits=rates)
-    assert row.percent_of_limit is not None and row.percent_of_limit > 0
+    (row,) = summarise([measured], provenance=told)
+    assert row.of_features["percent_of_limit"] > 0
 
 
 def _it_learns(measured: Measured, chance: float) -> None:

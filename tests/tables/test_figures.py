@@ -19,7 +19,7 @@ class Own(Summary):
     """With what copying a batch to the device takes, which backends report."""
 
     transfer_seconds: float | None = field(
-        default=None, metadata=figure(title="copy", unit="ms", shown=True, of="facts", aggregate="median")
+        default=None, metadata=figure(title="copy", unit="ms", shown="speed", of="facts", aggregate="median")
     )
 
 

@@ -83,7 +83,7 @@ def test_data_are_the_dataset_and_their_source_is_another_column_also_where_it_v
 
 
 def test_every_heading_stands_for_a_column_of_summary_csv() -> None:
-    assert set(columns.HEADINGS.values()) <= set(columns.names())
+    assert set(columns.of_headings().values()) <= set(columns.names())
 
 
 @pytest.mark.parametrize(

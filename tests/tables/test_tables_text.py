@@ -176,20 +176,20 @@ def test_time_to_accuracy_is_shown_where_a_row_got_there() -> None:
 
 def test_what_explains_a_column_stands_only_where_the_column_does() -> None:
     reached = replace(FAST, target="val_accuracy >= 0.98", repeats_to_target=1, epochs_to_target=2.0)
-    row = replace(reached, repeats=2, final_val_accuracy_sd=0.01, percent_of_limit=120.0, recurrent_kernel="scan")
-    heads = ("kernel:", "% of limit:", "± of an accuracy:", "to 0.98:")
+    row = replace(reached, repeats=2, final_val_accuracy_sd=0.01, recurrent_kernel="scan")
+    heads = ("kernel:", "± of an accuracy:", "to 0.98:")
 
     def explained(remarks: Iterable[str]) -> set[str]:
         return {head for head in heads for remark in remarks if remark.startswith(head)}
 
     assert explained(table([row]).remarks) == {*heads}
-    assert explained(table([replace(row, data="mnist", data_source="synthetic")]).remarks) == {*heads[:2]}
-    asked = columns.shown(["backend", "percent_of_limit"], "")
-    assert explained(table([row], shown=asked).remarks) == {"% of limit:"}
+    assert explained(table([replace(row, data="mnist", data_source="synthetic")]).remarks) == {*heads[:1]}
+    asked = columns.shown(["backend", "recurrent_kernel"], "")
+    assert explained(table([row], shown=asked).remarks) == {"kernel:"}
     assert explained(text([row], width=200).split("\n")) == {*heads}
     narrow = text([row], width=60)
-    assert "s to" in narrow and "Left out here for width, and in summary.md: kernel, % of" in narrow
-    assert explained(narrow.split("\n")) == {*heads[2:]}
+    assert "s to" in narrow and "Left out here for width, and in summary.md: kernel" in narrow
+    assert explained(narrow.split("\n")) == {*heads[1:]}
 
 
 def test_columns_that_a_narrow_page_leaves_out_are_named_once_and_in_summary_md() -> None:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kbench import hooks
+from kbench.hooks import Column
 
 if TYPE_CHECKING:
     from kbench.planning.plan import Plan
+
+
+@hooks.fills
+def columns() -> Sequence[Column]:
+    """`operations_per_sample` and `percent_of_limit`."""
+    from kbench.features.limit.columns import COLUMNS
+
+    return COLUMNS
 
 
 @hooks.fills

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kbench.analysis.times import roofline
-from kbench.features.limit import peak_rates
+from kbench.features.limit import peak_rates, roofline
 from kbench.machine.host import caches_kib, value_or
 from kbench.planning.plan import Plan
 from kbench.records import axes

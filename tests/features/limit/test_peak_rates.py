@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 import threadpoolctl
 
-from kbench.analysis.times import roofline
-from kbench.features.limit import peak_rates
+from kbench.features.limit import peak_rates, roofline
 
 
 @pytest.fixture(autouse=True)

@@ -36,7 +36,6 @@ class RooflineWork:
     """What one sample takes."""
 
     operations: int  # of a training step, or of a forward pass where nothing is trained
-    unknown: tuple[str, ...]  # classes of layers that were counted as nothing
     layers: tuple[Layer, ...]
     inputs: tuple[Shape, ...]
     trains: bool
@@ -72,7 +71,6 @@ def work(facts: Facts) -> RooflineWork | None:
     trains = facts.task != "infer"
     return RooflineWork(
         operations=counted.training if trains else counted.forward,
-        unknown=counted.unknown,
         layers=facts.layer_shapes,
         inputs=facts.input_shapes,
         trains=trains,
