@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from fake_bench import CHECKOUT, LIMITS
+from fake_bench import CHECKOUT
 
 SECONDS = 60.0  # in which something has to happen
 # What a block measures of its machine takes longer than all else.
-PATCHES = f"""
+PATCHES = """
 import os
 import sys
 if version := os.environ.get("KBENCH_TEST_VERSION"):
@@ -26,12 +26,12 @@ if (apart := os.environ.get("KBENCH_TEST_LOCKS")) and "distributed.cli.dask_work
     from kbench.base import paths
     paths.cache_folder = lambda: Path(apart)  # of this process, which only has a lock there; not of its blocks
 if "kbench.features.cluster.block" in sys.orig_argv:
+    from kbench import hooks
     from kbench.cells import turns
-    from kbench.features.limit import peak_rates
     from kbench.machine import host
     turns.DISTURBED = float("inf")  # by the other workers, which are on the same machine here
     host.busy_cores = lambda: 0.0
-    peak_rates.measure = lambda threads, cache_bytes, variables: {{**{LIMITS!r}, "threads": threads}}
+    hooks.of_machine = lambda plan, earlier: {}
     if guest := os.environ.get("KBENCH_TEST_GUEST"):
         from pathlib import Path
         from kbench.base import paths
@@ -40,9 +40,9 @@ if "kbench.features.cluster.block" in sys.orig_argv:
     if weights := os.environ.get("KBENCH_TEST_WEIGHTS"):
         from kbench.cells import spec
         made = spec.spec
-        spec.spec = lambda task, *args, **given: {{
-            **made(task, *args, **given), "trained": os.path.join(weights, f"{{task.workers}}.npz")
-        }}
+        spec.spec = lambda task, *args, **given: {
+            **made(task, *args, **given), "trained": os.path.join(weights, f"{task.workers}.npz")
+        }
 """
 
 

@@ -18,10 +18,9 @@ import numpy as np
 import pytest
 from fake_backends import fake_wheels, write_fake
 
-from kbench import store
+from kbench import hooks, store
 from kbench.analysis.times import spreads
 from kbench.cli import main
-from kbench.features.limit import peak_rates
 from kbench.machine import host
 from kbench.records.values import Backend
 from kbench.selection import backends
@@ -55,14 +54,13 @@ def build_model(input_shape, num_classes):
     model.add(Dense(num_classes, activation="softmax"))
     return model
 '''
-LIMITS = {"operations_per_second": 1e11, "bytes_per_second": 1e10, "matrix": 768, "array_bytes": 1 << 26}
 START = """
 import os
 import sys
+from kbench import hooks
 from kbench.cli import main
-from kbench.features.limit import peak_rates
 from kbench.machine import host
-peak_rates.measure = lambda threads, cache_bytes, variables: None
+hooks.of_machine = lambda plan, earlier: {}
 host.busy_cores = lambda: 0.0
 os.fsync = lambda descriptor: None
 sys.exit(main.main())
@@ -149,8 +147,8 @@ class Bench:
         patch.chdir(self.folder)
         patch.setattr(sys, "argv", ["kbench"])
         (shop.cache / spreads.SHIPPED.name).unlink(missing_ok=True)  # what runs of other tests showed
-        # To measure them takes longer than all else, and what tests write need not survive a power cut.
-        patch.setattr(peak_rates, "measure", lambda threads, cache_bytes, variables: {**LIMITS, "threads": threads})
+        # What features measure takes longer than all else, and what tests write need not survive a power cut.
+        patch.setattr(hooks, "of_machine", lambda plan, earlier: {})
         patch.setattr(host, "busy_cores", lambda: 0.0)
         patch.setattr(os, "fsync", lambda descriptor: None)
         patch.setattr(backends, "load", load_backend)

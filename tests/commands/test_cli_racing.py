@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_bench import LIMITS, Bench, refused
+from fake_bench import Bench, refused
 
+from kbench import hooks
 from kbench.base import paths
 from kbench.cells import launcher, turns
 from kbench.cells.turns import ProcessTurn, TurnScheduler
-from kbench.features.limit import peak_rates
 from kbench.session import further, racing
 
 STUB = Path(__file__).parent.parent / "faults" / "stub_guest.py"
@@ -145,7 +145,7 @@ def test_a_spent_budget_ends_it_and_says_what_is_open_and_how_to_go_on(race: Ben
 def test_a_budget_too_small_for_a_repeat_changes_nothing_and_says_so(race: Bench) -> None:
     assert measure(race, "--budget", "0.01s").status == 0
     before = {path: path.read_bytes() for path in (race.results / "mine").rglob("*") if path.is_file()}
-    race.patch.setattr(peak_rates, "measure", lambda threads, cache_bytes, variables: {**LIMITS, "matrix": 1})
+    race.patch.setattr(hooks, "of_machine", lambda plan, earlier: {"another": 1})
     said = race("resume", "mine", "--budget", "0.01s")
     assert said.status == 0 and "Open: " not in said.out
     printed = " ".join(said.out.split())

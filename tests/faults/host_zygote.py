@@ -13,11 +13,11 @@ from pathlib import Path
 
 import scipy.stats  # noqa: F401  # or each host would take seconds to load it
 
+from kbench import hooks
 from kbench.base import paths
 from kbench.cells import launcher
 from kbench.cli import main
 from kbench.commands import resume, run  # noqa: F401  # the same
-from kbench.features.limit import peak_rates
 from kbench.machine import host
 from kbench.outputs import one_run  # noqa: F401
 from kbench.session import known_spreads
@@ -26,7 +26,7 @@ from kbench.session import known_spreads
 vars(launcher)["MemoryWatch"].sample = lambda self, seconds: None
 launcher.POLL_SECONDS = 0.02
 host.busy_cores = lambda: 0.0
-peak_rates.measure = lambda threads, cache_bytes, variables: None
+vars(hooks)["of_machine"] = lambda plan, earlier: {}
 vars(known_spreads)["keep"] = lambda measured: None
 paths.GUEST = Path(__file__).with_name("stub_guest.py")
 

@@ -12,16 +12,14 @@ from typing import Any
 import left_out
 import numpy as np
 import pytest
-from fake_bench import LIMITS
 from warm import Warm
 
-from kbench import store
+from kbench import hooks, store
 from kbench.analysis.sameness import fingerprints, first_outputs
 from kbench.base import paths
 from kbench.cells import launcher
 from kbench.cli import main
 from kbench.environments import ensure
-from kbench.features.limit import peak_rates
 from kbench.planning.request import cores
 from kbench.records.values import UNAVAILABLE, Environment, Measured, base
 from kbench.selection import backends
@@ -124,7 +122,8 @@ class Kbench:
         if not os.environ.get("KBENCH_DATA") and MIRROR.is_dir():
             patch.setenv("KBENCH_DATA", str(MIRROR))
         # How fast the machine is takes longer to measure than most of these cells, and has tests of its own.
-        patch.setattr(peak_rates, "measure", lambda threads, cache_bytes, variables: {**LIMITS, "threads": threads})
+        limits = {"operations_per_second": 1e11, "bytes_per_second": 1e10}
+        patch.setattr(hooks, "of_machine", lambda plan, earlier: {"limits": limits})
 
     def measure(self, backends: str, examples: str, *options: str) -> Finished:
         """One cell after the other, in processes that other tests share."""

@@ -7,10 +7,22 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fake_bench import INFERENCE, LIMITS, Bench
+import pytest
+from fake_bench import INFERENCE, Bench
 
 import kbench
+from kbench import hooks
 from kbench.features.limit import peak_rates, roofline
+
+LIMITS = {"operations_per_second": 1e11, "bytes_per_second": 1e10, "matrix": 768, "array_bytes": 1 << 26}
+OF_MACHINE = hooks.of_machine  # which a bench leaves out
+
+
+@pytest.fixture
+def bench(bench: Bench) -> Bench:
+    bench.patch.setattr(hooks, "of_machine", OF_MACHINE)
+    bench.patch.setattr(peak_rates, "measure", lambda threads, cache_bytes, variables: {**LIMITS, "threads": threads})
+    return bench
 
 
 def provenance(run: Path) -> dict[str, Any]:
@@ -75,3 +87,10 @@ def test_without_limits_the_run_goes_on_and_the_column_is_empty(bench: Bench) ->
     assert said.status == 0 and "% of" not in said.out
     (row,) = read(bench.runs()[0])
     assert row["percent_of_limit"] == "" and row["operations_per_sample"] == "210"
+
+
+def test_of_a_program_nothing_is_measured(bench: Bench) -> None:
+    """No table of a program has the column."""
+    program = bench.example("train.py", "import keras\n")
+    assert bench("script", str(program), "--backends", "fake", "--device", "cpu", "--repeats", "1").status == 0
+    assert "limits" not in bench.last().provenance
