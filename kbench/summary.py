@@ -35,6 +35,7 @@ class Ratio:
     within: Interval | None = None  # if that is one: what other processes would show is not in it
     # Of the logarithm of the row's own time, not of the ratio, see kbench/analysis/times/levels.py; empty if unknown.
     quantiles: tuple[float, ...] = ()
+    rough: bool = False  # from turns most of which other programs disturbed: its value is not told
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from kbench.analysis.times.shown_ratios import shown_ratio
+from kbench.analysis.times.shown_ratios import is_rough, shown_ratio
 from kbench.plots.styles import OWN, Key, RowStyle, Style, key, literal, points, render, titled
 from kbench.records.values import OK, Interval
 from kbench.summary import Summary
@@ -94,7 +94,8 @@ def _axis(rows: Sequence[Summary]) -> str:
 
 def _label(row: Summary, seconds: float | None) -> str:
     relative = shown_ratio(row)
-    ratio = f"  ({format_ratio(relative, row.verdict)}x)" if relative is not None else ""
+    shown = format_ratio(relative, row.verdict, is_rough(row)) if relative is not None else ""
+    ratio = f"  ({shown}{'' if is_rough(row) else 'x'})" if shown else ""
     status = "" if row.status == OK else f"  {row.status}"
     status += f"  {row.unranked}" if row.unranked else ""
     return (f"{significant(seconds)} s{ratio}{status}" if seconds is not None else row.status).strip()

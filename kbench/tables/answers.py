@@ -9,6 +9,7 @@ from itertools import groupby
 
 from kbench.analysis.times import call_costs, ratios
 from kbench.analysis.times.machine_stability import SHARE
+from kbench.analysis.times.shown_ratios import is_rough
 from kbench.records import axes
 from kbench.records.values import AS_FAST, NO_DIFFERENCE, NOT_COMPARED, OK
 from kbench.summary import TO_FASTEST, Summary
@@ -129,7 +130,9 @@ def _missing(there: Sequence[Summary], of_all: str, repeat_command: str) -> str:
         what = rows[0].example if unknown else _names(rows)
         return f"{what} could not be compared: {why_not(there, repeat_command)}."
     if unknown:
-        groups = ([row for row in there if row.ranking == ranking] for ranking in unknown)
+        groups = [[row for row in there if row.ranking == ranking] for ranking in unknown]
+        if all(map(_disturbed, groups)):
+            groups = [[row for group in groups for row in group]]
         whys = Counter(why_not(group, repeat_command) for group in groups).most_common()
         if len(whys) == 1:
             return f"{len(unknown)} {of_all} could not be compared: {whys[0][0]}."
@@ -169,9 +172,12 @@ def _of_device(rows: Sequence[Summary], where: str, repeat_command: str) -> str:
     unsure = [row for row in others if _verdict(row) == NO_DIFFERENCE]
     equal = [row for row in others if _verdict(row) == AS_FAST]
     sure = [row for row in others if row not in unsure and row not in missing and row not in equal]
-    if sure:
-        last = f"; the slowest, {sure[-1].backend}, {_ratio(sure[-1], ' times')}" if len(sure) > 1 else ""
-        sentences.append(f"{sure[0].backend} takes {_ratio(sure[0], ' times as long')}{last}.")
+    if known := [row for row in sure if not is_rough(row)]:
+        last = f"; the slowest, {known[-1].backend}, {_ratio(known[-1], ' times')}" if len(known) > 1 else ""
+        sentences.append(f"{known[0].backend} takes {_ratio(known[0], ' times as long')}{last}.")
+    if rough := [row for row in sure if is_rough(row)]:
+        takes = f"{_names(rough)} {'takes' if len(rough) == 1 else 'take'} longer"
+        sentences.append(f"{takes}, by how much cannot be said: {why_not(rows, repeat_command)}.")
     if equal:
         listed = ", ".join(f"{row.backend}, to within {_apart(row):.0%}" for row in equal)
         sentences.append(f"As fast: {listed}.")

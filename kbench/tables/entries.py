@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from kbench.analysis.times.shown_ratios import is_rough
 from kbench.records.values import Interval
 from kbench.summary import TO_BASELINE, TO_FASTEST, Summary
 from kbench.words.text import MISSING, format_bound, format_ratio, plain, significant
@@ -34,7 +35,8 @@ def of_ratio(kind: str, row: Summary) -> str:
         return MISSING
     shown = ends(one.interval, format_bound)
     verdict = row.verdict if kind in (TO_FASTEST, TO_BASELINE) else one.verdict
-    return format_ratio(one.value, verdict) + ("" if shown == MISSING else f" ({shown})")
+    rough = is_rough(row) if kind == (TO_BASELINE if row.baseline else TO_FASTEST) else one.rough
+    return format_ratio(one.value, verdict, rough) + ("" if shown == MISSING else f" ({shown})")
 
 
 def ends(interval: Interval | None, shown: Callable[[float], str] = significant) -> str:

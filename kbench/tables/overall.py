@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from kbench.analysis.times.overall import Other, Overall, overall, scope
 from kbench.analysis.times.ratios import verdict
-from kbench.analysis.times.shown_ratios import words
+from kbench.analysis.times.shown_ratios import is_rough, words
 from kbench.records import axes
 from kbench.records.axes import Axis, Point
 from kbench.records.values import AS_FAST, FASTER, NO_DIFFERENCE, NOT_COMPARED, OK, SLOWER, UNSUPPORTED
@@ -92,7 +92,8 @@ def _why_not(backend: str, example: str, rows: Sequence[Summary], one: Overall) 
     apart = [row for row in its if row.differs or row.relative_to_fastest is None]
     if its and not apart:
         in_part = any(ranking[axes.EXAMPLE] == example for ranking in one.lacking.get(backend, ()))
-        return "measured in part" if in_part else "times vary too much"
+        why = "other programs disturbed it" if any(map(is_rough, its)) else "times vary too much"
+        return "measured in part" if in_part else why
     if not its:
         return "not measured"
     why = words(apart[0])

@@ -9,7 +9,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
-from kbench.records.values import NO_DIFFERENCE, NOT_COMPARED, bare
+from kbench.records.values import FASTER, NO_DIFFERENCE, NOT_COMPARED, SLOWER, bare
 
 MISSING = "-"
 
@@ -31,8 +31,12 @@ def significant(value: float | None, digits: int = 3) -> str:
     return f"{value:,.{max(0, digits - 1 - exponent)}f}"
 
 
-def format_ratio(ratio: float | None, verdict: str) -> str:
-    """The ratio, with ~ in front if the comparison is open, and ? if it is too unsure to say anything."""
+def format_ratio(ratio: float | None, verdict: str, rough: bool = False) -> str:
+    """The ratio, with ~ in front if the comparison is open, and ? if it is too unsure to say anything; of a rough one
+    only what it shows.
+    """
+    if rough:
+        return {SLOWER: "slower", FASTER: "faster"}.get(verdict, "?")
     mark = "" if ratio is None else {NO_DIFFERENCE: "~", NOT_COMPARED: "?"}.get(verdict, "")
     return mark + significant(ratio)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from fake_runs import cell, measured, replace, summary
 
 from kbench.analysis.summaries import summarise
 from kbench.records.values import FAILED, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
 from kbench.report.page import html
-from kbench.tables import markdown, text
+from kbench.summary import TO_FASTEST
+from kbench.tables import markdown, overall, text
 from kbench.tables.answers import answer, headline
 from kbench.tables.content import tables
 from kbench.tables.page import Run
@@ -79,6 +82,27 @@ def test_what_other_programs_made_impossible_is_said_and_how_to_mend_it() -> Non
         f"`{AGAIN}`."
     )
     assert answer([FASTEST_ROW, WIDE]).endswith("turns; end them and measure again.")
+
+
+def test_of_what_other_programs_disturbed_no_number_is_said() -> None:
+    far = replace(WIDE, relative_to_fastest=303.0, relative_interval=None, verdict=SLOWER)
+    rough = {TO_FASTEST: dataclasses.replace(far.ratios[TO_FASTEST], rough=True)}
+    far = dataclasses.replace(far, ratios=rough)
+    assert answer([FASTEST_ROW, far], AGAIN) == (
+        "mnist_cnn trains fastest on keras3/jax: 2.00 s an epoch. keras2/theano takes longer, by how much cannot be "
+        f"said: other programs used the processor in 19 of 24 turns; end them, then `{AGAIN}`."
+    )
+    shown = text.text([FASTEST_ROW, far], 120)
+    assert "303" not in shown and "slower" in shown
+    both = [replace(row, example=name) for name in "ab" for row in (FASTEST_ROW, far)]
+    assert not any("303" in one for one in overall.sentences(both))
+
+
+def test_turns_that_were_disturbed_in_several_examples_are_counted_together() -> None:
+    both = [replace(row, example=name) for name in "ab" for row in (FASTEST_ROW, WIDE)]
+    assert "2 of 2 examples could not be compared: other programs used the processor in 38 of 48 turns" in headline(
+        both
+    )
 
 
 def test_calls_that_compile_say_how_often_and_how_long() -> None:

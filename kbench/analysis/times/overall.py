@@ -134,10 +134,11 @@ def _by_ranking(summaries: Sequence[Summary]) -> dict[tuple[str, str], _Rankings
     both = len({(row.example, row.task) for row in summaries}) > len({row.example for row in summaries})
     times: dict[tuple[str, str], _Rankings] = {}
     for row in summaries:
-        if 0 < (row.relative_to_fastest or 0.0) < math.inf and row.ranking not in unknown and not row.work.of_program:
+        ratio = row.ratios.get(TO_FASTEST)
+        told = ratio is not None and 0 < ratio.value < math.inf and not ratio.rough
+        if ratio and told and row.ranking not in unknown and not row.work.of_program:
             group = times.setdefault((row.device, row.task if both else ""), {})
             found = group.setdefault(row.example, {}).setdefault(row.backend, {})
-            ratio = row.ratios[TO_FASTEST]
             level = _Level(ratio.value, (ratio.quantiles,), ratio.verdict == NO_DIFFERENCE)
             found[row.ranking] = min(level, found.get(row.ranking, level), key=lambda one: one.ratio)
     order = sorted(times, key=lambda group: (group[0], group[1] == "infer"))

@@ -31,7 +31,7 @@ BETWEEN_RUNS = 0.04
 # An interval that holds 1 and is wider than by this factor each way is no result: the row could not be compared.
 WIDEST = 3.0
 _BEST = 1 << 20  # of a reference: more than any number of threads
-FAR = 50.0  # times: beside other programs, threads that spin took up to 36 times as long
+FAR = 150.0  # times: twice of how much longer threads that spin took beside other programs, at most
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def _ratio(kind: str, one: Timed, reference: Timed, alpha: float, precision: flo
     if one.time is None or reference.time is None:
         return Ratio(kind, name, value, None, NOT_COMPARED)
     if _mostly_disturbed(one, reference):
-        return Ratio(kind, name, value, None, _whatever_disturbs(one.row, reference.row))
+        return Ratio(kind, name, value, None, _whatever_disturbs(one.row, reference.row), rough=True)
     interval = processes.of_ratio(one.time, reference.time, alpha)
     common = len(one.time.repeats & reference.time.repeats)
     count = min(len(one.time.places), len(reference.time.places)) if common else 0

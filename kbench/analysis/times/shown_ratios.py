@@ -6,8 +6,15 @@ from collections.abc import Iterable
 
 from kbench.records.axes import Point
 from kbench.records.values import NO_DIFFERENCE, NOT_COMPARED, OK
-from kbench.summary import TO_FASTEST, Summary
+from kbench.summary import TO_BASELINE, TO_FASTEST, Summary
 from kbench.words.text import format_ratio
+
+
+def is_rough(row: Summary) -> bool:
+    """Whether other programs disturbed most of what it would come from, so that it is not told in numbers."""
+    one = row.ratios.get(TO_BASELINE if row.baseline else TO_FASTEST)
+    alone = one is None or one.value == 1
+    return row.verdict == NOT_COMPARED and 2 * row.disturbed_turns > row.turns if alone else bool(one and one.rough)
 
 
 def shown_ratio(row: Summary) -> float | None:
@@ -17,7 +24,7 @@ def shown_ratio(row: Summary) -> float | None:
 
 def sure_ratio(row: Summary) -> float | None:
     """The same, if it says anything: then it has a colour."""
-    return None if row.verdict == NOT_COMPARED else shown_ratio(row)
+    return None if row.verdict == NOT_COMPARED or is_rough(row) else shown_ratio(row)
 
 
 def open_rankings(rows: Iterable[Summary]) -> set[Point]:
@@ -29,7 +36,7 @@ def open_rankings(rows: Iterable[Summary]) -> set[Point]:
 def words(row: Summary) -> str:
     """The row's ratio, or why it has none."""
     if (ratio := shown_ratio(row)) is not None:
-        return format_ratio(ratio, row.verdict)
+        return format_ratio(ratio, row.verdict, is_rough(row))
     if row.status == OK and row.unranked:
         return row.unranked
     if row.status == OK and row.baseline and row.relative_to_fastest is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from kbench.analysis.times.shown_ratios import is_rough
 from kbench.records import axes
 from kbench.records.values import OK
 from kbench.summary import Summary
@@ -53,4 +54,5 @@ def _entry(row: Summary | None) -> str:
     if row.status != OK or row.epoch_seconds is None:
         return row.status
     ratio = row.relative_to_fastest
-    return f"{significant(row.epoch_seconds)} s ({MISSING if ratio is None else format_ratio(ratio, row.verdict)})"
+    shown = MISSING if ratio is None else format_ratio(ratio, row.verdict, is_rough(row))
+    return f"{significant(row.epoch_seconds)} s ({shown})"
