@@ -10,12 +10,12 @@ from __future__ import annotations
 import argparse
 import importlib
 import pkgutil
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pluggy
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from kbench.summary import Figure, Summary
     from kbench.tables.content import Table
 
+T = TypeVar("T")
 NAME = "kbench"
 GROUP = "kbench.features"  # of entry points
 FOLDER = Path(__file__).parent / "features"
@@ -137,8 +138,9 @@ class Column:
 
     name: str  # in summary.csv
     after: str  # the field of Summary, or another such column, that it follows there; it is last if that is missing
-    value: Callable[[RowProcesses], float | None]  # of a row; None where it has none
-    figure: Figure  # how tables show it
+    # Of a row (kbench/analysis/row_figures.py); None where it has none. Rows that failed are asked, too.
+    value: Callable[[RowProcesses], float | None]
+    figure: Figure  # how tables show it, of kbench.summary: title, unit, shown, digits, left_out
     whole: bool = False  # whether its numbers are
     of_examples: str = ""  # its heading in the table of examples of a run's configuration; empty: it is not there
     about: str = ""  # what it is, said once on a page whose rows have it
@@ -297,17 +299,27 @@ class Hooks:
 
 @cache
 def plugins() -> pluggy.PluginManager:
-    """All features, each under its name. Raises UserError if one that is not kbench's own cannot be loaded."""
+    """All features, each under its name. Raises UserError if one cannot be loaded."""
     manager = pluggy.PluginManager(NAME)
     manager.add_hookspecs(Hooks)
-    for one in pkgutil.iter_modules([str(FOLDER)]):
-        manager.register(importlib.import_module(f"kbench.features.{one.name}.feature"), one.name)
     try:
+        for folder in pkgutil.iter_modules([str(FOLDER)]):
+            manager.register(importlib.import_module(f"kbench.features.{folder.name}.feature"), folder.name)
         manager.load_setuptools_entrypoints(GROUP)
         manager.check_pending()  # that all functions so marked are hooks
     except Exception as error:  # whatever the code of others raises
-        raise UserError(f"A feature that is installed beside kbench cannot be loaded: {error!r}.") from error
+        raise UserError(f"A feature cannot be loaded: {error!r}.") from error
     return manager
+
+
+def once(pairs: Iterable[tuple[str, T]], what: str, core: Collection[str] = ()) -> dict[str, T]:
+    """What features add, by name. Raises UserError if two have one name, or if the core has it."""
+    found: dict[str, T] = {}
+    for name, value in pairs:
+        if name in found or name in core:
+            raise UserError(f"Two features, or one and the core, have the {what} {name!r}: rename one.")
+        found[name] = value
+    return found
 
 
 def of_features() -> dict[str, str]:
@@ -325,8 +337,9 @@ def guest_folder(feature: str) -> Path:
 @cache
 def commands() -> dict[str, Command]:
     """The commands of all features, in alphabetical order."""
-    found = {name: one for several in plugins().hook.commands() for name, one in several.items()}
-    return dict(sorted(found.items()))
+    return dict(
+        sorted(once((pair for several in plugins().hook.commands() for pair in several.items()), "command").items())
+    )
 
 
 @cache
@@ -389,7 +402,7 @@ def program_parts(asked: Mapping[str, Any]) -> Sequence[ProgramPart]:
 @cache
 def columns() -> dict[str, Column]:
     """The columns of features, by name."""
-    return {one.name: one for several in plugins().hook.columns() for one in several}
+    return once(((column.name, column) for several in plugins().hook.columns() for column in several), "column")
 
 
 def of_machine(plan: Plan, earlier: Mapping[str, Any]) -> dict[str, Any]:

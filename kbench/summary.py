@@ -377,7 +377,7 @@ def figures() -> Mapping[str, Figure]:
 def _figures(row: type[Summary]) -> Mapping[str, Figure]:
     told = {one.name: one.metadata.get("figure", Figure()) for one in fields(row)}
     names = [*told]
-    for name, column in hooks.columns().items():
+    for name, column in hooks.once(hooks.columns().items(), "column", names).items():
         told[name] = column.figure
         names.insert(names.index(column.after) + 1 if column.after in names else len(names), name)
     return {name: one if (one := told[name]).column is not None else replace(one, column=name) for name in names}

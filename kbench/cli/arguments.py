@@ -69,7 +69,8 @@ def program() -> str:
 @cache
 def commands() -> dict[str, Command]:
     """Every command, those of features last. `run` is the default."""
-    return {**core_commands.COMMANDS, **hooks.commands()}
+    of_features = hooks.once(hooks.commands().items(), "command", core_commands.COMMANDS)
+    return {**core_commands.COMMANDS, **of_features}
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:

@@ -24,6 +24,7 @@ from kbench.cli.option_types import (
     word_of,
 )
 from kbench.cli.script_options import SCRIPT
+from kbench.errors import UserError
 from kbench.planning.request import BUDGET, LAST_SEED, Request
 from kbench.records import axes
 from kbench.records.asked import Asked, Numbers, Words
@@ -271,6 +272,8 @@ def how(option: str, command: str) -> dict[str, Any]:
     declared = OPTIONS.get(option, {})
     found = {name: value for name, value in declared.items() if name != _IN}
     found |= {**declared.get(_IN, {}).get(command, {}), **of_feature.get(option, {})}
+    if not declared and option not in of_feature:
+        raise UserError(f"The command {command} of a feature has the option {option}, which it declares nowhere.")
     if words := [word for further in added for word in further.words.get(option, ())]:
         found |= _one_of(command, (*found["choices"], *words))
     return found

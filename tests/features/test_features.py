@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from documentation_commands import blocks
 from fake_bench import Bench
 
 from kbench.bootstrap import entry
@@ -252,6 +253,25 @@ def main(options):
     print(len(options.word) * (1 + options.twice))
     return 0
 '''
+
+
+def test_the_feature_in_contributing_works_as_it_is_written(copied: Path, tmp_path: Path) -> None:
+    feature, command = blocks(CHECKOUT / "CONTRIBUTING.md", "python")
+    (text,) = (one for one in blocks(CHECKOUT / "CONTRIBUTING.md", "text") if one.startswith("examples:"))
+    place = without([], copied, tmp_path)
+    folder = place / "kbench" / "features" / "hello"
+    folder.mkdir()
+    for name, content in (("__init__", ""), ("feature", feature), ("command", command)):
+        (folder / f"{name}.py").write_text(content)
+    (folder / "hello.txt").write_text(text)
+    assert said(place, "hello") == "Hello! Your runs are in results.\n"
+    assert "greet" in said(place, "--help") and "Greets." in said(place, "list", "features")
+    for changes in (('{"hello"', '{"report"'), ("--results", "--reslts"), ("def commands", "def comands")):
+        (folder / "feature.py").write_text(feature.replace(*changes))
+        refused = said(place, "hello", status=2)
+        assert refused.startswith("kbench: error: ") and refused.count("\n") == 1
+    (folder / "feature.py").unlink()
+    assert "A feature cannot be loaded" in said(place, "--help", status=2)
 
 
 def test_a_feature_from_outside_is_an_entry_point(copied: Path, tmp_path: Path) -> None:
