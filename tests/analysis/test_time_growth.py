@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from fake_runs import cell, measured
 
 from kbench.analysis.times import time_growth
+from kbench.records.epochs import Turn
 from kbench.records.values import Measured
 from kbench.words.sentences import sentence
 
@@ -59,3 +61,11 @@ def test_a_row_grows_only_if_each_of_its_processes_does() -> None:
     assert time_growth.of_row([grows, stays]) is None
     assert time_growth.is_flat([stays]) and not time_growth.is_flat([grows, stays]) and not time_growth.is_flat([])
     assert not time_growth.is_flat([process(1, 1, 1, 1)]), "too few to tell"
+
+
+def test_calls_that_other_programs_disturbed_are_not_said_to_grow() -> None:
+    one = process(9.5, *(0.2 + 0.04 * number for number in range(10)))
+    turns = [replace(epoch, rounds=(Turn(epoch.epoch, 1, 2),)) for epoch in one.epochs]
+    quiet = replace(one, epochs=turns)
+    busy = replace(quiet, outcome=replace(one.outcome, disturbed_rounds=tuple(range(3, 12))))
+    assert time_growth.of_row([quiet]) is not None and time_growth.of_row([busy]) is None

@@ -19,6 +19,12 @@ def disturbed_turns(measured: Sequence[Measured]) -> list[bool]:
     ]
 
 
+def mostly_disturbed(measured: Sequence[Measured]) -> bool:
+    """Whether other programs disturbed most turns of these: their times show the machine then."""
+    turns = disturbed_turns(measured)
+    return 2 * sum(turns) > len(turns)
+
+
 def is_busy(measured: Sequence[Measured], provenance: Mapping[str, Any]) -> bool:
     """Whether other programs kept it busy when the run began, or during many of its turns."""
     return bool(remarks(measured, provenance))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from kbench.analysis.times import trend
+from kbench.analysis.times.machine_stability import mostly_disturbed
 from kbench.analysis.times.step_times import steady
 from kbench.records.findings import Finding
 from kbench.records.values import Measured
@@ -25,7 +26,11 @@ class TimeGrowth:
 
 
 def of_row(ok: Sequence[Measured]) -> TimeGrowth | None:
-    """That of a row whose processes all show it, by the first one; None where one does not."""
+    """That of a row whose processes all show it, by the first one; None where one does not, or where other programs
+    disturbed most turns.
+    """
+    if mostly_disturbed(ok):
+        return None
     found = [_of_process(one) for one in ok]
     return None if None in found or not found else found[0]
 
