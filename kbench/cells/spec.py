@@ -23,7 +23,7 @@ from kbench.records import axes
 from kbench.records.values import CHANNELS_LAST, NATIVE, Device, Environment
 from kbench.selection import declared
 
-# For a script whose arguments have secrets, which its spec does not have; as kbench_guest.drivers.script reads it.
+# For a script whose arguments have secrets, which its spec does not have; as kbench_script.driver reads it.
 ARGUMENTS = "KBENCH_ARGUMENTS"
 LOAD = "load"  # the task of running an example's load_data
 SAVED = "saved"  # the folder of what cells of a feature keep for each other

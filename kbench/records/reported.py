@@ -155,7 +155,7 @@ class Fit(Event, frozen=True, tag="fit"):
 
 
 class Weight(msgspec.Struct, frozen=True):
-    """A weight of a model when a call returned: see kbench_guest/watching/returned.py."""
+    """A weight of a model when a call returned: see kbench_script/watching/returned.py."""
 
     layer: str  # "Conv2D 1"
     weight: str

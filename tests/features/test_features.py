@@ -31,6 +31,7 @@ WORDS = {
     "limit": [],
     "parity": ["parity"],
     "published": ["--suite"],
+    "script": [],
     "shims": ["--shims"],
 }
 # And to summary.csv.

@@ -1,4 +1,4 @@
-"""What was tried out when a program had ended, in words: see kbench_guest/watching/afterwards.py."""
+"""What was tried out when a program had ended, in words: see kbench_script/watching/afterwards.py."""
 
 from __future__ import annotations
 

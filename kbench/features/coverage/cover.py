@@ -16,7 +16,7 @@ from functools import partial
 from itertools import groupby
 from pathlib import Path
 
-from kbench import hooks, store
+from kbench import store
 from kbench.base.paths import GUEST
 from kbench.cells import orphans
 from kbench.cells.spec import SAVED, RunPaths
@@ -32,7 +32,7 @@ from kbench.planning import request as requests
 from kbench.planning import rows
 from kbench.planning.plan import Plan
 from kbench.planning.request import Request
-from kbench.planning.tasks import CellTask, guest_sha256
+from kbench.planning.tasks import CellTask, with_guest
 from kbench.records import axes
 from kbench.records.values import (
     CHANNELS_LAST,
@@ -246,10 +246,9 @@ def planned(request: Request, gpus: Sequence[Device] | None = None) -> Plan:
             },
             timeout=request.timeout or PROCESS_SECONDS,
             memory_limit_mib=limit,
-            guest_sha256=guest_sha256(hooks.guest_folder(KIND)),
             **of_backend,
         )
-        tasks.append(task)
+        tasks.append(with_guest(task))
         if verdict is not None:
             impossible[task.id] = verdict
     return Plan(replace(request, interleave="off"), (device,), tuple(tasks), impossible, tuple(chosen), (_subject(),))

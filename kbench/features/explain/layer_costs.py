@@ -1,6 +1,6 @@
 """What each part of a training step costs: its layers, what is between them, the optimizer, and all else.
 
-Each part was timed alone, in rounds (see kbench_guest/drivers/inside.py). What cannot be run alone is the difference
+Each part was timed alone, in rounds (see kbench_explain/inside.py). What cannot be run alone is the difference
 between the medians of two things that can, so that the parts of a step add up to it. Layers that alone take longer
 than the model does as a whole, because a compiler fuses them, are given its time in proportion.
 """

@@ -3,7 +3,7 @@
 import collections
 import hashlib
 import os
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence
 
 import numpy as np
 
@@ -166,6 +166,12 @@ def augment(
 
 def _dtype(array: Any, divisor: float) -> Any:
     return "float32" if divisor != 1 or array.dtype.kind == "f" else array.dtype
+
+
+def each(made: Any) -> Iterable[Any]:
+    """The batches of a generator or Sequence, in order."""
+    indexed = hasattr(made, "__getitem__") and hasattr(made, "__len__")
+    return (made[number] for number in range(len(made))) if indexed else iter(made)
 
 
 def images_first(spec: Dict[str, Any]) -> bool:

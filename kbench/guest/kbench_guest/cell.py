@@ -7,7 +7,7 @@ import time
 import traceback
 
 from kbench_guest import parts, turns
-from kbench_guest.drivers import model_file, script
+from kbench_guest.drivers import model_file
 from kbench_guest.frameworks import legacy_keras
 from kbench_guest.protocol import SCHEMA, Events, Refused, line_in, reason
 
@@ -17,15 +17,13 @@ def main(path: str) -> int:
     started = time.perf_counter()
     with open(path, encoding="utf-8") as file:
         spec = json.load(file)
-    for holder in (spec, spec["data"], spec["script"] or {}, spec["driver"] or {}):
+    for holder in (spec, spec["data"], spec["driver"] or {}):
         for name in ("example", "events", "published_weights", "trained", "saved", "folder", "file"):
             if name in holder:
                 holder[name] = os.path.expanduser(holder[name])
     events = Events(spec["events"])
     legacy_keras.install()
     events.write("start", schema=SCHEMA, pid=os.getpid(), python=sys.version.split()[0])
-    if spec["script"]:
-        return script.ScriptRun(spec, events).run()
     driver = parts.imported(spec["driver"]) if spec["driver"] else None
     if hasattr(driver, "main"):
         return int(driver.main(spec, events))

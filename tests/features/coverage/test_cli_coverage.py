@@ -17,6 +17,7 @@ from kbench.cells import launcher
 from kbench.cli import options
 from kbench.features.coverage import cover, events, results
 from kbench.features.coverage.values import ProbeCase
+from kbench.planning import tasks
 from kbench.store import guest_files
 
 BACKENDS = "fake,keras9/second,keras9/third"
@@ -254,7 +255,7 @@ def test_what_has_changed_is_tried_again_but_a_complete_run_is_left_as_it_is(
 ) -> None:
     hinge(three, "crashes")
     assert tried(three, "--name", "mine").status == 0
-    monkeypatch.setattr(cover, "guest_sha256", lambda part: "another")
+    monkeypatch.setattr(tasks, "guest_sha256", lambda *parts: "another")
     said = three("resume", "mine")
     assert "0 of 6 cases to try" in said.out and "is left as it is" in said.out
     said = three("resume", "mine", "--retry", "failed")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kbench import hooks
 from kbench.base import paths
 
 PROGRAM = """
@@ -67,9 +68,9 @@ def test_without_the_variable_keras_is_keras(both: Path, variables: dict[str, st
 def test_so_it_is_in_processes_that_a_program_starts(both: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
-    guest = paths.GUEST / "kbench_guest"
-    (home / "sitecustomize.py").write_text((guest / "hosting" / "in_children.py").read_text())
-    (home / "legacy_keras.py").write_text((guest / "frameworks" / "legacy_keras.py").read_text())
+    of_program, of_core = hooks.guest_folder("script") / "kbench_script", paths.GUEST / "kbench_guest"
+    (home / "sitecustomize.py").write_text((of_program / "hosting" / "in_children.py").read_text())
+    (home / "legacy_keras.py").write_text((of_core / "frameworks" / "legacy_keras.py").read_text())
     (home / "keras.json").write_text('{"backend": "tensorflow"}')
     program = "import keras, os\nprint(keras.__name__, os.environ['KERAS_HOME'], os.environ['KERAS_BACKEND'])"
     folders = f"{home}:{both}"

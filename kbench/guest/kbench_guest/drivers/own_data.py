@@ -19,8 +19,7 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
     """Write its arrays beside the events. Raises Refused if they cannot be used."""
     import keras
 
-    from kbench_guest import frameworks
-    from kbench_guest.hosting import downloads
+    from kbench_guest import downloads, frameworks
     from kbench_guest.training import example_file
 
     frameworks.load().seed(spec["seed"])

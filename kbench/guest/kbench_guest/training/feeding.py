@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional,
 import numpy as np
 
 from kbench_guest import arrays, scores
-from kbench_guest.batches import each
 from kbench_guest.protocol import Refused
 from kbench_guest.training.received import described, of_samples
 
@@ -131,7 +130,7 @@ class FromFile:
         digest, given = hashlib.sha256(), 0  # of all that the first epoch sees
         samples: Set[bytes] = set()
         weighted: Set[bytes] = set()
-        for batch in itertools.islice(each(self._made(1)), self.steps):
+        for batch in itertools.islice(arrays.each(self._made(1)), self.steps):
             if not isinstance(batch, (tuple, list)) or len(batch) not in (2, 3):
                 raise Refused("example", "batches of the example must give (x, y) or (x, y, sample_weight)")
             whole_batch = (list(batch) + [None])[:3]
@@ -163,12 +162,12 @@ class FromFile:
     def of_epoch(self, epoch: int) -> Dict[str, Any]:
         made = self._made(epoch)
         if self._own is not None:
-            made = (arrays.mapped(lambda one: one[self._own], batch) for batch in each(made))
+            made = (arrays.mapped(lambda one: one[self._own], batch) for batch in arrays.each(made))
         return {"generator": made, "steps_per_epoch": self.steps, "shuffle": False}
 
     def whole(self, epoch: int) -> Iterator[Any]:
         """As above."""
-        return itertools.islice(each(self._made(epoch)), self.steps)
+        return itertools.islice(arrays.each(self._made(epoch)), self.steps)
 
     def loss_of_first(self) -> None:
         """What is right is not known: batches may have made the targets."""

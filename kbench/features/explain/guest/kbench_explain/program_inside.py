@@ -3,12 +3,12 @@
 from typing import Any, Callable, Dict
 
 from kbench_explain import inside
-from kbench_guest.batches import first_batches
 from kbench_guest.protocol import Refused
 from kbench_guest.training.feeding import Batch
-from kbench_guest.watching.wrapping import site_name
 from kbench_parity import captured
 from kbench_parity.program import FirstModel
+from kbench_script.batches import first_batches
+from kbench_script.watching.wrapping import site_name
 
 
 class FirstTraining(FirstModel):

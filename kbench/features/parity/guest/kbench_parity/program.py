@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Tuple
 
 import keras
 
-from kbench_guest.batches import first_batches
-from kbench_guest.hosting.errors import show_error
 from kbench_guest.proof import forms, weights
 from kbench_guest.protocol import in_a_line, reason
 from kbench_guest.training.feeding import Batch
 from kbench_guest.training.first_step import train_on
-from kbench_guest.watching import about
-from kbench_guest.watching.calls import has_numbers
-from kbench_guest.watching.wrapping import (
+from kbench_parity import captured, computing
+from kbench_parity.program_outputs import Sites
+from kbench_script.batches import first_batches
+from kbench_script.hosting.errors import show_error
+from kbench_script.watching import about
+from kbench_script.watching.calls import has_numbers
+from kbench_script.watching.wrapping import (
     CALL,
     FITS,
     RUNS,
@@ -30,13 +32,11 @@ from kbench_guest.watching.wrapping import (
     site_name,
     wrap_methods,
 )
-from kbench_parity import captured, computing
-from kbench_parity.program_outputs import Sites
 
 if TYPE_CHECKING:
     from kbench_guest.frameworks.keras_models import KerasModels
-    from kbench_guest.program_files import Files
     from kbench_guest.protocol import Events
+    from kbench_script.program_files import Files
 
 GIVEN = "_kbench_compiled"
 COMPARED = ("layers", "optimizer")  # of the facts about a model

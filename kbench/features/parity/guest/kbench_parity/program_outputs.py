@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Dict, List, Tuple
 from kbench_guest.proof import weights
 from kbench_guest.protocol import Refused, in_a_line
 from kbench_guest.training.feeding import Batch
-from kbench_guest.watching import about
-from kbench_guest.watching.returned import ReturnedValues
 from kbench_parity import captured, computing
 from kbench_parity.files import OfSite
+from kbench_script.watching import about
+from kbench_script.watching.returned import ReturnedValues
 
 if TYPE_CHECKING:
     from kbench_guest.frameworks.keras_models import KerasModels

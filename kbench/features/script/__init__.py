@@ -1,0 +1,1 @@
+"""`script`: runs a user's own program on each backend."""

@@ -1,0 +1,112 @@
+"""What --explain changes in a program, and what it measures for that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from guest_modules import guest
+
+
+class Model:
+    def compile(self, optimizer: str, jit_compile: bool = False, run_eagerly: bool = False) -> None:
+        self.jit_compile = jit_compile
+        self.run_eagerly = run_eagerly
+
+    jit_compile = False
+    run_eagerly = False
+
+
+@pytest.mark.parametrize(
+    ("supported", "asked", "expected"),
+    [
+        (True, {"run_eagerly": True}, (False, False)),
+        (True, {"jit_compile": True}, (False, False)),
+        (True, {}, (True, False)),
+        (False, {"run_eagerly": True}, (True, True)),  # where it changes nothing, jit_compile may
+    ],
+)
+def test_a_model_is_compiled_otherwise(
+    supported: bool, asked: dict[str, bool], expected: tuple[bool, bool], tmp_path: Path
+) -> None:
+    changed = type("Changed", (Model,), {})
+    with guest(tmp_path, "kbench_script.watching.changes") as (changes,):
+        changes.compile_otherwise(changed, SimpleNamespace(supports_run_eagerly=supported))
+    model: Any = changed()
+    model.compile("sgd", **asked)
+    assert (model.jit_compile, model.run_eagerly) == expected
+
+
+def test_the_numbers_of_a_batch_are_copied_and_texts_are_not(tmp_path: Path) -> None:
+    numbers, texts = np.ones(3), np.array(["a text"])
+    framework = mock.Mock()
+    with guest(tmp_path, "kbench_script.watching.changes") as (changes,):
+        assert changes.transfer_seconds(framework, "model", ([numbers, texts], None, None)) > 0
+        framework.transfer.assert_called_with("model", [numbers])
+        framework.transfer.side_effect = NotImplementedError
+        assert changes.transfer_seconds(framework, "model", (numbers, None, None)) is None
+
+
+def test_equal_values_are_the_same_data_in_any_precision(tmp_path: Path) -> None:
+    single, halves = np.eye(3, dtype="float32"), np.full((2, 2), 0.1)
+    with guest(tmp_path, "kbench_script.watching.about") as (about,):
+
+        def sha256(y: np.ndarray) -> str:
+            found: str = about.training({"x": np.zeros((3, 1), "float32"), "y": y}, True)["content_sha256"]
+            return found
+
+        assert sha256(single) == sha256(single.astype("float64")) != sha256(single * 2)
+        assert sha256(halves) != sha256(halves.astype("float32").astype("float64"))
+
+
+def test_steps_that_are_taken_together_are_told_one_by_one(tmp_path: Path) -> None:
+    timed = {"seconds": 5.0, "step_seconds": [2.0, 2.0, 1.0], "rounds": [[1, 1, 2, 0], [2, 2, 3, 1]]}
+    with guest(tmp_path, "kbench_script.watching.overhead") as (overhead,):
+        assert overhead.in_steps(timed, 1, 3) is timed
+        told = overhead.in_steps(timed, 4, 9)
+        unknown = overhead.in_steps({"seconds": 5.0}, 4, 9)
+    assert told == {"seconds": 5.0, "step_seconds": [0.5] * 8 + [1.0], "rounds": [[1, 4, 8, 0], [2, 8, 9, 1]]}
+    assert unknown == {"seconds": 5.0}
+
+
+@pytest.mark.parametrize(
+    ("given", "steps"),
+    [
+        ({"x": np.ones((45 * 8 - 3, 5)), "batch_size": 8}, 45),
+        ({"x": np.ones((55, 5)), "validation_split": 0.1}, 2),  # 49 of them
+        ({"x": np.ones((64, 5)), "steps_per_epoch": 7}, 7),
+        ({"x": SimpleNamespace(cardinality=lambda: 5)}, 5),
+        ({"x": SimpleNamespace(cardinality=lambda: -2)}, 0),  # as tf.data says that it does not know
+        ({"generator": range(6)}, 6),
+        ({"x": (row for row in ())}, 0),
+    ],
+)
+def test_how_many_steps_an_epoch_has_is_known_from_what_it_is_given(
+    given: dict[str, Any], steps: int, tmp_path: Path
+) -> None:
+    with guest(tmp_path, "kbench_script.watching.about") as (about,):
+        assert about.steps_in_epoch(given) == steps
+        facts = {"samples": 55, "batch_size": 32, "validation_split": 0.1}
+        assert about.samples(facts, 2) == 49, "as Keras rounds"
+
+
+def test_the_programs_clock_stands_still_while_kbench_works_or_others_have_their_turn(tmp_path: Path) -> None:
+    with (
+        guest(tmp_path, "kbench_script.watching.overhead", "turns") as (overhead, turns),
+        mock.patch.object(overhead, "time") as clock,
+    ):
+        clock.perf_counter.return_value = 10.0
+        start = overhead.now()
+        with overhead.excluded_from_time():
+            clock.perf_counter.return_value = 14.0
+            assert overhead.now() == start
+            with overhead.excluded_from_time():
+                turns._held[0] += 1.0
+                clock.perf_counter.return_value = 16.0
+        assert overhead.now() == start
+        clock.perf_counter.return_value = 19.0
+        assert overhead.now() - start == pytest.approx(3.0)
