@@ -11,6 +11,7 @@ import argparse
 import importlib
 import pkgutil
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -24,16 +25,16 @@ from kbench.errors import UserError
 if TYPE_CHECKING:
     from kbench.analysis.row_figures import RowProcesses
     from kbench.analysis.rows import Analysis
-    from kbench.cells.spec import RunPaths
+    from kbench.cells.spec import RunPaths, WorkTerms
     from kbench.planning.plan import Plan
-    from kbench.planning.request import Request
+    from kbench.planning.request import Request, Script
     from kbench.planning.settings import Settings
     from kbench.planning.tasks import CellTask
     from kbench.plots.styles import Key, RowStyle, Style
     from kbench.records.values import Backend, Device, Example, Measured
     from kbench.screen.output import Output
     from kbench.session.events import OnEvent
-    from kbench.store import RunRecord, RunResults
+    from kbench.store import CellFolder, RunRecord, RunResults
     from kbench.summary import Figure, Summary
     from kbench.tables.content import Table
 
@@ -63,6 +64,7 @@ class Command:
     several: tuple[str, ...] = ()  # the axes on which it takes several values
     usual: tuple[str, ...] = ()  # the options that --help shows, if not all: --help-all does
     takes_program: bool = False  # whether what follows -- is for the user's program
+    after: str = ""  # the command of the core behind which --help lists it; else it is among the last
 
 
 @dataclass(frozen=True)
@@ -186,6 +188,7 @@ class Reference:
 class Told:
     """What a feature tells of a run."""
 
+    answers: Sequence[str] = ()  # sentences above the tables: to what the user asked of it
     remarks: Sequence[str] = ()  # sentences below the tables
     tables: Sequence[Table] = ()
     sections: Sequence[Section] = ()
@@ -217,6 +220,42 @@ class RunKind:
 
     def resume(self, run: Path, options: argparse.Namespace) -> int:
         """Continue it. Returns the exit status. Raises UserError."""
+        raise NotImplementedError
+
+
+class Programs:
+    """How a user's own program is named and read, and what its process is given. Its cells are made by the core."""
+
+    def asked(self, options: Mapping[str, Any], known: Mapping[str, Backend]) -> tuple[Example, Script]:
+        """The program that a command's options name, and how it is run. Raises UserError."""
+        raise NotImplementedError
+
+    def load(self, file: Path, module: str) -> Example:
+        """The program in this file, run as `module` if that is not empty. Raises UserError."""
+        raise NotImplementedError
+
+    def packages(self, file: Path, module: str, known: Mapping[str, Backend]) -> Sequence[str]:
+        """Those that it says itself that it needs. Raises UserError."""
+        raise NotImplementedError
+
+    def cells(self, file: Path) -> tuple[str, ...]:
+        """The code of a notebook, cell by cell; empty for any other program. Raises UserError."""
+        raise NotImplementedError
+
+    def text(self, file: Path, module: str) -> str:
+        """Its text, and that of the files that are its own."""
+        raise NotImplementedError
+
+    def check(self, request: Request, results: Path) -> None:
+        """Raises UserError if it cannot be run from where it is; `results` is no part of it."""
+        raise NotImplementedError
+
+    def work(self, task: CellTask, run_paths: RunPaths, files: CellFolder) -> AbstractContextManager[WorkTerms]:
+        """A context with its files as a cell may use them, and what its process is given. Raises OSError."""
+        raise NotImplementedError
+
+    def where(self, task: CellTask, run_paths: RunPaths) -> str:
+        """Where a cell runs, to end a sentence about a file that it did not find."""
         raise NotImplementedError
 
 
@@ -255,6 +294,10 @@ class Hooks:
 
         Raises Unsupported if it cannot be measured.
         """
+
+    @_declares(firstresult=True)
+    def programs(self) -> Programs | None:
+        """How users' own programs are run."""
 
     @_declares
     def events(self) -> Sequence[EventKind]:  # type: ignore[empty-body]
@@ -390,6 +433,15 @@ def in_place(
     """What the cell measures in place of the example's file; None if that. Raises Unsupported."""
     hook = plugins().hook.in_place
     found: InPlace | None = hook(task=task, example=example, backend=backend, device=device, backends=backends)
+    return found
+
+
+@cache
+def programs() -> Programs:
+    """How users' own programs are run. Raises UserError if no feature here does."""
+    found: Programs | None = plugins().hook.programs()
+    if found is None:
+        raise UserError("This kbench does not have the feature that runs programs.")
     return found
 
 

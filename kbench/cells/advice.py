@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from kbench.base import paths
-from kbench.cells import workdir
+from kbench import hooks
 from kbench.cells.spec import RunPaths
 from kbench.planning.tasks import CellTask
 from kbench.records.values import Outcome
@@ -28,11 +27,7 @@ def on_error(task: CellTask, run_paths: RunPaths, outcome: Outcome) -> str:
 def _looked_in(task: CellTask, run_paths: RunPaths) -> str:
     if task.script is None:
         return "; it runs in a folder of its own: give the whole path, or that of a file beside __file__"
-    root, inside = workdir.places(task, run_paths)
-    folder = paths.portable(root / inside)
-    if task.script["workdir"] == "same":
-        return f"; it runs in {folder}"
-    return f"; it runs in a copy of {folder}: put the file there, or give its whole path"
+    return hooks.programs().where(task, run_paths)
 
 
 def on_exit_status(code: int, lines: Sequence[str], task: CellTask) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kbench import hooks, store
-from kbench.cells import advice, workdir, workers
+from kbench.cells import advice, workers
 from kbench.cells import launcher as launchers
 from kbench.cells import spec as specs
 from kbench.cells.launcher import Launcher, Running, run_to_completion
@@ -277,7 +277,8 @@ def measure(
     files = of_each[0]
     with contextlib.ExitStack() as stack:
         try:
-            work = stack.enter_context(workdir.work(task, run_paths, files)) if task.script is not None else None
+            of_program = task.script is not None
+            work = stack.enter_context(hooks.programs().work(task, run_paths, files)) if of_program else None
         except (OSError, shutil.Error) as error:
             return Outcome(FAILED, f"the script's folder cannot be copied: {_first(error)}")
         places = workers.meeting(task, run_paths)
@@ -291,7 +292,7 @@ def measure(
         cached = compiled is not None and compiled.is_dir() and any(compiled.iterdir())
         in_each = task.workers // task.processes
         of_backend = ensure.variables(environment, task.threads, task.example, str(compiled or ""), in_each)
-        of_task = {"PYTHONHASHSEED": str(task.seed), **specs.secret_arguments(task, run_paths)} if work else {}
+        of_task = {"PYTHONHASHSEED": str(task.seed), **work.variables} if work else {}
         variables = [
             specs.environment_variables(
                 os.environ,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,14 +16,10 @@ from kbench.base.paths import portable
 from kbench.cells.place import Place
 from kbench.datasets import as_keras
 from kbench.datasets.as_keras import Served
-from kbench.environments import extra_packages
 from kbench.planning.tasks import DIVIDING, CellTask
 from kbench.records import axes
 from kbench.records.values import CHANNELS_LAST, NATIVE, Device, Environment
-from kbench.selection import declared
 
-# For a script whose arguments have secrets, which its spec does not have; as kbench_script.driver reads it.
-ARGUMENTS = "KBENCH_ARGUMENTS"
 LOAD = "load"  # the task of running an example's load_data
 SAVED = "saved"  # the folder of what cells of a feature keep for each other
 
@@ -84,11 +79,11 @@ class RunPaths:
 
 @dataclass(frozen=True)
 class WorkTerms:
-    """The file and folders of a script's process."""
+    """What the process of a program is given."""
 
-    file: Path
-    root: Path  # of the program's own files
     folder: Path  # its working directory
+    told: Mapping[str, Any]  # in its spec
+    variables: Mapping[str, str]
 
 
 def keras_json(task: CellTask) -> dict[str, Any]:
@@ -106,11 +101,11 @@ def keras_json(task: CellTask) -> dict[str, Any]:
 def spec(
     task: CellTask,
     run_paths: RunPaths,
-    script: WorkTerms | None = None,
+    work: WorkTerms | None = None,
     worker: int = 0,
     addresses: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """The guest's spec: the task and paths, with the home folder as `~`; `script` says where the program is.
+    """The guest's spec: the task and paths, with the home folder as `~`; `work` is that of a program.
 
     Of several workers: which one the process is, and the addresses at which they find each other.
     """
@@ -135,8 +130,8 @@ def spec(
         "example": portable(run_paths.examples[task.example]),
         "device": run_paths.devices[task.device].kind,
         "data": {**vars(data), "folder": portable(data.folder), "hash_of": CHANNELS_LAST} if data else {},
-        "load": {"downloads": portable(as_keras.folder()), "files": _files(run_paths)} if task.task == LOAD else None,
-        "script": None if script is None else _script(task, run_paths, script),
+        "load": _load(run_paths) if task.task == LOAD else None,
+        "script": None if work is None else work.told,
         "validation_samples": task.validation_samples if data and data.validation else 0,
         "trained": portable(run_paths.trained / f"{task.row_id}.npz")
         if run_paths.trained and task.task == "train"
@@ -168,47 +163,13 @@ def _guest_folders(part: Mapping[str, Any]) -> list[Path]:
     return [hooks.guest_folder(one) for one in (part["feature"], *part.get("with", ()))]
 
 
-def secret_arguments(task: CellTask, run_paths: RunPaths) -> dict[str, str]:
-    """The variable with a script's true arguments; empty if its spec has them."""
-    of_task = task.script or {}
-    true = (*run_paths.arguments, *of_task.get("added", ()))
-    return {} if tuple(of_task.get("arguments", ())) == true else {ARGUMENTS: json.dumps(list(true))}
+def _load(run_paths: RunPaths) -> dict[str, Any]:
+    """What an example's load_data finds of Keras's datasets."""
+    return {"downloads": portable(as_keras.folder()), "files": keras_files(run_paths)}
 
 
-def _script(task: CellTask, run_paths: RunPaths, work: WorkTerms) -> dict[str, Any]:
-    """The script's options, path, packages, and the files that Keras's get_file finds."""
-    environment, of_task = run_paths.environments[task.environment], task.script or {}
-    assert not isinstance(environment, str)
-    return {
-        **of_task,
-        "file": portable(work.file),
-        "folder": portable(work.root),
-        "cells": list(run_paths.cells),
-        "pythons": declared.minors(of_task.get("requires_python", "")),
-        "asked": list(of_task.get("packages", ())),
-        "downloads": portable(as_keras.folder()),
-        "packages": extra_packages.versions(environment),
-        "packages_folder": portable(environment.packages) if environment.packages else "",
-        "frameworks": sorted(run_paths.frameworks),
-        "files": _files(run_paths),
-        **_of_features(of_task.get("parts", ())),
-    }
-
-
-def _of_features(asked: Sequence[str]) -> dict[str, Any]:
-    """What features do in the program's process, and which errors others may help."""
-    every = hooks.program_parts({})
-    return {
-        "parts": [
-            {"folders": [portable(hooks.guest_folder(one.feature))], "driver": one.driver}
-            for one in every
-            if one.feature in asked
-        ],
-        "may_help": [[one.served, one.advice] for one in every if one.served and one.feature not in asked],
-    }
-
-
-def _files(run_paths: RunPaths) -> dict[str, list[str]]:
+def keras_files(run_paths: RunPaths) -> dict[str, list[str]]:
+    """What Keras's get_file finds: name -> its path, and what is said of it."""
     return {name: [portable(one.path) if one.path else "", one.remark] for name, one in run_paths.keras_files.items()}
 
 

@@ -68,9 +68,17 @@ def program() -> str:
 
 @cache
 def commands() -> dict[str, Command]:
-    """Every command, those of features last. `run` is the default."""
+    """Every command, those of features last, unless they say where. `run` is the default."""
     of_features = hooks.once(hooks.commands().items(), "command", core_commands.COMMANDS)
-    return {**core_commands.COMMANDS, **of_features}
+    found: dict[str, Command] = {}
+    for name, one in core_commands.COMMANDS.items():
+        found |= {name: one, **{further: of for further, of in of_features.items() if of.after == name}}
+    return {**found, **of_features}
+
+
+def runs_programs() -> str:
+    """The command that runs a program of the user's, which is its FILE; empty if no feature has one."""
+    return next((name for name, one in commands().items() if one.takes_program and "file" in names_of(name)), "")
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -127,7 +135,7 @@ def _shorten(parser: argparse.ArgumentParser, usual: Sequence[str]) -> None:
 def _no_command(arguments: Sequence[str]) -> str:
     """The sentence on a first word that is no command."""
     word = arguments[0]
-    likely = hints.no_command(arguments, program(), _options_of("run")) if word else ""
+    likely = hints.no_command(arguments, program(), _options_of("run"), runs_programs()) if word else ""
     start = f"There is no command {word[:50]!r}"
     if not likely or (meant(word, [*commands(), HELP]) and not likely.endswith("?")):
         return f"{start}{nearest(word, [*commands(), HELP])}"
@@ -156,7 +164,7 @@ def _parsed(parser: argparse.ArgumentParser, arguments: Sequence[str], command: 
     likely = ""
     if extra:
         of = {one: _options_of(one) for one in commands()}
-        likely = hints.unrecognized(extra, arguments, command, program(), of)
+        likely = hints.unrecognized(extra, arguments, command, program(), of, runs_programs())
     if missing and not likely:
         raise missing
     if extra:

@@ -34,25 +34,6 @@ COMMANDS: Mapping[str, Command] = {
             "--device", "--baseline", "--name", "--dry-run", "--verbose",
         ),
     ),
-    "script": Command(
-        "Run your own Keras program, unchanged, on each backend: time and scores of every call of fit, evaluate and "
-        "predict.",
-        "run your own Keras program, unchanged, on each backend",
-        *_named("script"),
-        options=(
-            "file", "-m", "--backends", WHAT, "--python", "--channel", "--with", "--max-epochs",
-            "--max-steps", MORE, "--compare-lines", "--seed", "--seeds", "--init", "--workdir",
-            "--keep-files", HOW_OFTEN, "--timeout", "--memory-limit", "--data-dir", "--baseline",
-            "--name", "--dry-run",
-            DETAIL, "--show-output", "--no-plots", *SHOWN, "--results",
-        ),
-        usual=(
-            "file", "-m", "--backends", "--with", "--max-epochs", "--max-steps", "--variant", "--compare-lines",
-            "--seeds", "--init", "--workdir", "--repeats", "--budget", "--device", "--verbose",
-            "--show-output",
-        ),
-        takes_program=True,
-    ),
     "new": Command(
         "Write a commented example file to start from. It runs at once.",
         "write an example file to start from",
@@ -64,7 +45,7 @@ COMMANDS: Mapping[str, Command] = {
         "measure open rows again.",
         "continue an interrupted run, or repeat what failed",
         *_named("resume"),
-        options=("run", "--retry", "--budget", "--with", DETAIL, "--no-plots", *SHOWN, "--results"),
+        options=("run", "--retry", "--budget", DETAIL, "--no-plots", *SHOWN, "--results"),
         takes_program=True,
     ),
     "list": Command(

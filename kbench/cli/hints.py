@@ -20,12 +20,14 @@ from kbench.words.text import meant
 _PROGRAMS = (".py", ".ipynb")
 
 
-def no_command(arguments: Sequence[str], program: str, options: Collection[str]) -> str:
-    """What to type instead of a first word that is no command; empty if nothing is likely."""
+def no_command(arguments: Sequence[str], program: str, options: Collection[str], runs_programs: str) -> str:
+    """What to type instead of a first word that is no command; empty if nothing is likely. `runs_programs`: the
+    command that does, if there is one.
+    """
     word, *rest = arguments
     others = f" {shlex.join(rest)}" if rest else ""
-    if word.endswith(_PROGRAMS):
-        return f"To {_how(word, program, rest)}"
+    if word.endswith(_PROGRAMS) and (how := _how(word, program, rest, runs_programs)):
+        return f"To {how}"
     if is_backends(word):
         return f"Backends are named with --backends: `{program} --backends {word}{others}`"
     if are_examples(word):
@@ -44,12 +46,13 @@ def unrecognized(
     command: str,
     program: str,
     of: Mapping[str, Collection[str]],
+    runs_programs: str,
 ) -> str:
     """What to type instead of words that a command does not take; `of` has the options of every command."""
     first, called = extra[0], f"{program} {command}"
     if first.startswith("-") and first.strip("-"):
         named = "--script" in of[command] and any(one.partition("=")[0] in ("--script", "-m") for one in arguments)
-        return _option(extra, command, program, of, named or command == "script")
+        return _option(extra, command, program, of, runs_programs, named or command == runs_programs)
     if joined := _joined(extra, arguments):
         return joined
     if first in of:
@@ -57,14 +60,14 @@ def unrecognized(
     if first.endswith(_PROGRAMS) and "--examples" in of[command]:
         if "--script" in of[command]:
             return f"A program is named with --script: `{called} --script {first}`"
-        how = _how(first, program, ["--backends", "LIST"])
-        return f"To measure an example file, name it with --examples; to {how}"
+        how = _how(first, program, ["--backends", "LIST"], runs_programs)
+        return f"To measure an example file, name it with --examples{f'; to {how}' if how else ''}"
     for option, names in (("--backends", is_backends), ("--examples", are_examples)):
         if option in of[command] and names(first):
             return f"{option[2:].capitalize()} are named with {option}, with commas between them: `{option} {first}`"
     if f"--{first}" in of[command]:
         return f"An option begins with two dashes: --{first}"
-    return f"The program's own arguments follow --: `-- {shlex.join(extra)}`" if command == "script" else ""
+    return f"The program's own arguments follow --: `-- {shlex.join(extra)}`" if command == runs_programs else ""
 
 
 def is_backends(word: str) -> bool:
@@ -91,7 +94,12 @@ def _parts(word: str) -> list[str]:
 
 
 def _option(
-    extra: Sequence[str], command: str, program: str, of: Mapping[str, Collection[str]], takes_program: bool
+    extra: Sequence[str],
+    command: str,
+    program: str,
+    of: Mapping[str, Collection[str]],
+    runs_programs: str,
+    takes_program: bool,
 ) -> str:
     """On an option that the command does not have; what follows it may be a program's own."""
     name = extra[0].partition("=")[0]
@@ -106,8 +114,8 @@ def _option(
         of_run = f"{long} is an option of `run`; the" if long in of["run"] else "The"
         close = f", or did you mean --{near}?" if near else ""
         return f"{of_run} program's own arguments follow --: `-- {shlex.join(extra)}`{close}"
-    if long == "--script":
-        return f"A program has a command of its own: `{program} script {shlex.join(extra[1:2])}`"
+    if long == f"--{runs_programs}":
+        return f"A program has a command of its own: `{program} {runs_programs} {shlex.join(extra[1:2])}`"
     if others:
         return f"{long} is an option of {' and '.join(f'`{one}`' for one in others[:3])}, not of `{command}`"
     return ""
@@ -128,13 +136,15 @@ def _joined(extra: Sequence[str], arguments: Sequence[str]) -> str:
     return ""
 
 
-def _how(file: str, program: str, rest: Sequence[str]) -> str:
-    """`run a program as it is: COMMAND`, or how to run the example in the file."""
+def _how(file: str, program: str, rest: Sequence[str], runs_programs: str) -> str:
+    """`run a program as it is: COMMAND`, or how to run the example in the file; empty if neither can be."""
     named = any(word.split("=")[0] == "--backends" for word in rest)
     options = [*([] if named else ["--backends", _first_backends()]), *rest]
     if is_example(file):
         return f"measure the example in {file}: `{program} {shlex.join(['--examples', file, *options])}`"
-    return f"run a program as it is: `{program} {shlex.join(['script', file, *options])}`"
+    return (
+        f"run a program as it is: `{program} {shlex.join([runs_programs, file, *options])}`" if runs_programs else ""
+    )
 
 
 def is_example(file: str) -> bool:

@@ -10,7 +10,6 @@ from types import MappingProxyType
 
 from kbench.base.paths import with_home
 from kbench.errors import UserError
-from kbench.selection.declared import requirements
 from kbench.words.text import nearest
 
 
@@ -119,14 +118,6 @@ def wholes(lowest: int, highest: int, *words: str) -> Callable[[str], tuple[int 
         return tuple(dict.fromkeys(item if item in words else one(item) for item in items))
 
     return read
-
-
-def packages(text: str) -> tuple[str, ...]:
-    """A list of packages, which may have versions."""
-    try:
-        return requirements(text)
-    except UserError as error:
-        raise argparse.ArgumentTypeError(str(error).partition(": ")[2].rstrip(".")) from None
 
 
 def inches(text: str) -> tuple[float, float]:

@@ -23,7 +23,6 @@ from kbench.cli.option_types import (
     wholes,
     word_of,
 )
-from kbench.cli.script_options import SCRIPT
 from kbench.errors import UserError
 from kbench.planning.request import BUDGET, LAST_SEED, Request
 from kbench.records import axes
@@ -127,13 +126,6 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--init": {
         **_choices("init"),
         "help": "initial weights: seeded, the same on every backend (default), or each backend's own",
-        _IN: {
-            "script": {
-                "default": "backend",
-                "help": "initial weights: each backend's own (default), or seeded: the first model trained starts "
-                "with the same weights on every backend",
-            }
-        },
     },
     "--augment": {**_FLAG, "help": "augment images in examples that define how"},
     # An example of the user's.
@@ -144,8 +136,6 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "example to start from: basic (default), regression, siamese, text_conv1d, autoencoder, generator, "
         "two_outputs, sequence_to_sequence, subclassed, or any that `list` shows",
     },
-    **SCRIPT,
-    "--show-output": {**_FLAG, "help": "print each cell's stdout when the cell ends"},
     # How a cell runs.
     "--timeout": {
         "type": seconds,

@@ -9,7 +9,7 @@ from os import PathLike
 from typing import Any
 
 from kbench import hooks
-from kbench.cli.arguments import names_of
+from kbench.cli.arguments import commands, names_of
 from kbench.cli.options import how as declared
 from kbench.environments.interpreters import CHANNEL
 from kbench.errors import UserError
@@ -21,6 +21,8 @@ OptionValues = OptionValue | Sequence[OptionValue]
 
 def options(command: str, words: Mapping[str, OptionValues]) -> dict[str, Any]:
     """The command's options by the names that `argparse` would give them, its defaults included. Raises UserError."""
+    if command not in commands():
+        raise UserError(f"This kbench does not have the feature with the command `{command}`.")
     known = {_word(name): (name, declared(name, command)) for name in names_of(command)}
     for further in (one for one in hooks.further_options(command) if not one.kept):
         if of_feature := [one for one in map(_word, further.options) if words.get(one)]:

@@ -11,32 +11,24 @@ from typing import Any
 
 from kbench import hooks
 from kbench.base import paths
-from kbench.base.masking import masked_arguments, without_passwords
+from kbench.base.masking import masked_arguments
 from kbench.cli import arguments
 from kbench.cli.options import asked_by
 from kbench.environments import interpreters
 from kbench.environments.interpreters import Choice
 from kbench.errors import UserError
 from kbench.machine import devices
-from kbench.planning.request import BUDGET, ChosenPython, Request, Script
+from kbench.planning.request import BUDGET, ChosenPython, Request
 from kbench.records import axes
 from kbench.records.values import PRECISION, Backend, Device, Example
 from kbench.screen.output import Output
 from kbench.screen.terminal import USUAL
-from kbench.selection import examples, scripts, variants
+from kbench.selection import examples, variants
 from kbench.selection import names as selection
 from kbench.selection.known import known_examples
 from kbench.tables import columns
 
 Options = Mapping[str, Any]  # of a command, by the names that kbench.cli.options gives them
-
-# Options for a program, of commands that take examples, too.
-_OF_PROGRAMS = {
-    "--with": "packages",
-    "--max-epochs": "max_epochs",
-    "--max-steps": "max_steps",
-    "--workdir": "workdir",
-}
 
 
 def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Device]) -> Request:
@@ -44,7 +36,7 @@ def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Devic
     chosen = selection.select_backends(options["backends"], known)
     chosen = selection.in_settings(chosen, _settings(options))
     on = tuple(devices.choose(one, gpus) for one in options["device"].split(","))
-    program, module = _script(options)
+    program, script = hooks.programs().asked(options, known) if _has_program(options) else (None, None)
     of_feature = hooks.chosen_examples(options, on)
     if of_feature is not None:
         named = selection.Chosen(of_feature.examples, of_feature.named)
@@ -70,9 +62,7 @@ def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Devic
         "pass_env": passed_variables(options),
         "baseline": chosen_baseline(options.get("baseline"), [one.name for one in chosen.chosen]),
     }
-    if program is not None:
-        asked["script"] = script(options, program, module, known)
-    return Request(**asked)
+    return Request(**asked, script=script)
 
 
 def _asked_of_features(options: Options) -> dict[str, Any]:
@@ -88,35 +78,10 @@ def values(options: Options) -> dict[str, tuple[axes.Value, ...]]:
     return {name: tuple(given) for name, given in asked.items() if given and name not in axes.of_backends()}
 
 
-def script(options: Options, program: Example, module: str, known: Mapping[str, Backend]) -> Script:
-    """How the user's program is run. Raises UserError."""
-    how = {one.name: options[one.name] for one in fields(Script) if one.name in options}
-    own = scripts.pep723_requirements(program.path, known)
-    how |= {
-        "module": module,
-        "left_out": tuple(map(without_passwords, own.left_out)),
-        "requires_python": own.python,
-    }
-    return Script(**how | {"packages": (*how["packages"], *own.packages)})
-
-
-def check_no_program(options: Options) -> None:
-    """Raises UserError if an option for a program is given to an example."""
-    further = (one for one in hooks.further_options(options["command"]) if one.of_programs)
-    of_features = {flag: flag.lstrip("-").replace("-", "_") for one in further for flag in one.options}
-    names = {flag: name for flag, name in {**_OF_PROGRAMS, **of_features}.items() if name in options}
-    if options["arguments"] or any(options[name] not in (None, False, (), "copy") for name in names.values()):
-        flags = ", ".join(names)
-        raise UserError(f"{flags} and what follows -- are for a program of your own: name it with --script.")
-
-
-def _script(options: Options) -> tuple[Example | None, str]:
-    """The user's program and its name as a module, if the command is about one. Raises UserError."""
-    file, module = options.get("file"), options.get("module")
-    if options["command"] != "script" and file is None and module is None:
-        return None, ""
-    named = scripts.find_program(file, module)
-    return scripts.load(named.file, named.module), named.module
+def _has_program(options: Options) -> bool:
+    """Whether the command is about a program of the user's: always, or by an option."""
+    always = options["command"] == arguments.runs_programs()
+    return always or any(options.get(one) is not None for one in ("file", "module"))
 
 
 def _examples(options: Options) -> selection.Chosen[Example]:
@@ -126,9 +91,11 @@ def _examples(options: Options) -> selection.Chosen[Example]:
     except examples.NoModel as error:
         named = (one.strip() for one in _named_examples(options).split(","))
         file = shlex.quote(next((one for one in named if one.endswith(".py")), "FILE.py"))
-        takes_it = options["command"] != "run" and "--script" in arguments.names_of(options["command"])
-        how = f"{options['command']} --script {file}" if takes_it else f"script {file}"
-        command = f"{arguments.program()} {how} --backends {shlex.quote(options['backends'])}"
+        takes_it = "--script" in arguments.names_of(options["command"])
+        how = f"{options['command']} --script" if takes_it else arguments.runs_programs()
+        if not how:
+            raise
+        command = f"{arguments.program()} {how} {file} --backends {shlex.quote(options['backends'])}"
         raise UserError(f"{error} To run a program as it is: `{command}`.") from None
 
 

@@ -30,7 +30,7 @@ def main(options: argparse.Namespace) -> int:
         retried=options.retry,
         budget=options.budget,
         arguments=options.arguments,
-        packages=options.packages,
+        packages=getattr(options, "packages", ()),  # of the feature that runs programs
         command=choices.command_line(vars(options)),
     )
     return finish.measure_and_finish(start, Screen(wanted.detail, wanted.beside), wanted)

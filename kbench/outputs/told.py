@@ -10,7 +10,6 @@ from kbench import hooks
 from kbench.analysis.rows import Analysis
 from kbench.analysis.times import machine_stability
 from kbench.hooks import Reference, Section, Told
-from kbench.outputs import compared_lines
 from kbench.tables.content import Table
 
 
@@ -20,8 +19,8 @@ class ToldRun(Analysis):
 
     @cached_property
     def answers(self) -> Sequence[str]:
-        """The answer to --compare-lines; empty where that was not asked for."""
-        return compared_lines.sentences(self)
+        """What features answer to what the user asked."""
+        return [one for told in self.of_features for one in told.answers]
 
     @cached_property
     def of_features(self) -> Sequence[Told]:
@@ -30,7 +29,7 @@ class ToldRun(Analysis):
 
     @cached_property
     def remarks(self) -> Sequence[str]:
-        """That answer, what features tell, and sentences on the machine during the run."""
+        """These answers, what else features tell, and sentences on the machine during the run."""
         machine = machine_stability.remarks(self.run.measured, self.run.provenance)
         return [*self.answers, *(one for told in self.of_features for one in told.remarks), *machine]
 

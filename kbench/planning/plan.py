@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from kbench import hooks
 from kbench.base import paths
 from kbench.datasets import Origin
 from kbench.environments import locks
@@ -29,7 +30,7 @@ from kbench.records.values import (
     Outcome,
     base,
 )
-from kbench.selection import examples, scripts, variants
+from kbench.selection import examples, variants
 
 ASKED_FOR = ": "  # between a dataset and what an example's settings ask for
 
@@ -141,7 +142,7 @@ def _of_example(
 
 def example_loader(request: Request) -> Callable[[Path], Example]:
     """Reads a file of the request: an example or, of `script`, a program."""
-    return partial(scripts.load, module=request.script.module) if request.script else examples.load
+    return partial(hooks.programs().load, module=request.script.module) if request.script else examples.load
 
 
 def _backend(name: str, known: Mapping[str, Backend], on: Sequence[Device], report: Callable[[str], None]) -> Backend:

@@ -95,7 +95,7 @@ AXES: tuple[Axis, ...] = (
         asked=Asked(
             "--variant", "also run the program with these further arguments, as rows of their own, compared with "
             "those without: --variant=--mask, --variant='--units 64'; may be repeated",
-            commands=("script",), metavar="ARGUMENTS", repeated=True, called="variants",
+            commands=(), metavar="ARGUMENTS", repeated=True, called="variants",
         ),
     ),
     Axis(
@@ -111,7 +111,7 @@ AXES: tuple[Axis, ...] = (
         asked=Asked(
             "--device", "auto (default: the first GPU, or else the CPU), cpu, gpu or gpu:N",
             "several: a row for each, such as cpu,gpu",
-            commands=("run", "script"), single=("setup", "doctor"), group=WHAT,
+            single=("setup", "doctor"), group=WHAT,
             metavar="DEVICE", default="auto",
         ),
     ),
@@ -160,7 +160,7 @@ AXES: tuple[Axis, ...] = (
         asked=Asked(
             "--threads", "CPU threads of each process, and with --workers of each worker, if the framework supports "
             "it (default: one per available core)", "several: a row for each, such as 1,2",
-            takes=Numbers(1, 4096), commands=("run", "script"),
+            takes=Numbers(1, 4096),
         ),
     ),
     Axis("run", "run", of_collection=True),

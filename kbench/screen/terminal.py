@@ -25,7 +25,7 @@ from kbench.planning.tasks import CellTask
 from kbench.records import axes
 from kbench.records.axes import Axis, Point
 from kbench.records.values import FAILED, INTERRUPTED, PRECISION, TIMEOUT, Measured, beside_others
-from kbench.screen import planned_data, planned_program
+from kbench.screen import planned_data
 from kbench.screen.colors import colored
 from kbench.store.files import read_bytes
 from kbench.summary import Summary
@@ -56,7 +56,6 @@ def print_plan(plan: Plan, missing: Sequence[str], instead: str = "", file: Text
     lines.append(f"  backends   {', '.join(backend.name for backend in plan.backends)}")
     known = beside_others({backend.name: backend.beside_newer for backend in plan.backends})
     lines += [f"             {one}" for one in known]
-    lines += planned_program.lines(request.script) if request.script else []
     lines += [] if request.script else [f"  examples   {', '.join(example.name for example in plan.examples)}"]
     lines += planned_data.lines(plan, width())
     of_devices = [f"{one.label}{f' ({one.name}, driver {one.driver})' if one.name else ''}" for one in plan.devices]

@@ -15,8 +15,7 @@ from pathlib import Path
 from kbench import hooks, store
 from kbench.analysis.growing import GrowingRun
 from kbench.analysis.times import settling, spreads
-from kbench.base import paths
-from kbench.cells import compiling, launcher, orphans, runner, workdir, workers
+from kbench.cells import compiling, launcher, orphans, runner, workers
 from kbench.cells.place import Place
 from kbench.cells.runner import Listener
 from kbench.cells.spec import RunPaths
@@ -28,7 +27,6 @@ from kbench.planning.request import Request
 from kbench.planning.tasks import CellTask
 from kbench.records import axes
 from kbench.records.values import Device, Outcome
-from kbench.selection import scripts
 from kbench.selection.known import known_backends
 from kbench.session import data, events, further, interrupts, known_spreads, prepare, racing, record
 from kbench.session.events import OnEvent, ignore, notes
@@ -80,7 +78,7 @@ def check_folder(request: Request, folder: Path, name: str | None = None) -> Pat
     if name is not None:
         store.check_name(parent, name)
     if request.script:
-        workdir.check(scripts.root(paths.with_home(request.examples[0]).absolute(), request.script.module), parent)
+        hooks.programs().check(request, parent)
     existing = next(one for one in (parent, *parent.parents) if one.exists())
     if not existing.is_dir():
         raise UserError(f"{existing} is not a folder: choose another place with --results.")

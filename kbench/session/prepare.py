@@ -27,7 +27,7 @@ from kbench.errors import Unavailable, UserError
 from kbench.machine import devices
 from kbench.planning.plan import Plan
 from kbench.records.values import CHANNELS_LAST, NATIVE, OK, Environment, Example
-from kbench.selection import of_its_time, scripts
+from kbench.selection import beside, of_its_time
 from kbench.session import data as run_data
 from kbench.session import interrupts, making
 from kbench.session.events import OnEvent, SessionNote, notes
@@ -71,7 +71,7 @@ def arrays(plan: Plan, on_event: OnEvent) -> tuple[Plan, RunPaths]:
         in_place=_in_place(plan),
         passed=plan.request.passed(),
         arguments=script.arguments if script else (),
-        cells=scripts.cells(plan.examples[0].path) if script else (),
+        cells=hooks.programs().cells(plan.examples[0].path) if script else (),
         keras_files=_keras_files(plan),
         frameworks=plan.frameworks,
         gpus=plan.gpus,
@@ -113,8 +113,10 @@ def _pairs(plan: Plan) -> dict[str, str]:
 def _keras_files(plan: Plan) -> dict[str, Served]:
     """What the script and the examples that load their own data seem to want of Keras's datasets."""
     script = plan.request.script
-    loading = [one for one in plan.examples if one.own_data or script]
-    text = "\n".join(scripts.text(one.path, script.module if script else "") for one in loading)
+    if script:
+        text = hooks.programs().text(plan.examples[0].path, script.module)
+    else:
+        text = "\n".join(beside.text(one.path) for one in plan.examples if one.own_data)
     return as_keras.files(text, plan.request.data_folder)
 
 

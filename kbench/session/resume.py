@@ -18,7 +18,7 @@ from kbench.planning import request
 from kbench.planning.plan import example_loader, make_plan
 from kbench.planning.request import Request
 from kbench.records.values import PRECISION
-from kbench.selection import moved, scripts
+from kbench.selection import moved
 from kbench.selection.known import known_backends
 from kbench.session import events, measure, prepare, racing, record
 from kbench.session.events import OnEvent, ignore, notes
@@ -72,8 +72,8 @@ def _with_secrets(asked: Request, arguments: Sequence[str], packages: Sequence[s
     """The request with what was not kept. Raises UserError if it is not given again."""
     given = list(packages)
     if asked.script and any(MASK in one for one in asked.script.packages):
-        script = scripts.load(paths.with_home(asked.examples[0]), asked.script.module)
-        given += scripts.pep723_requirements(script.path, known_backends()).packages
+        file, module = paths.with_home(asked.examples[0]), asked.script.module
+        given += hooks.programs().packages(file, module, known_backends())
     return request.with_secrets(asked, arguments, given, run)
 
 

@@ -13,20 +13,8 @@ from fake_runs import cell, fake_run
 from kbench.cli import arguments
 from kbench.records.values import OK, Outcome
 
-PROGRAM = "import keras\nkeras.Sequential().fit([], [])\n"
-
 MISTAKES = [
-    ("--backends jax --examples train.py", "kbench script train.py --backends jax"),
-    ("train.py --backends jax", "kbench script train.py --backends jax"),
-    ("train.py", "kbench script train.py --backends jax,torch"),
     ("mine.py --backends jax", "kbench --examples mine.py --backends jax"),
-    ("train.ipynb --backends jax", "kbench script train.ipynb --backends jax"),
-    ("--backends jax --script train.py", "kbench script train.py"),
-    ("--backends jax train.py", "name it with --examples; to run a program as it is: `kbench script train.py"),
-    ("script train.py --backends jax --epochs 3", "follow --: `-- --epochs 3`"),
-    ("script train.py --backends jax --lr=0.1", "The program's own arguments follow --: `-- --lr=0.1`"),
-    ("script train.py --backends jax more", "The program's own arguments follow --: `-- more`"),
-    ("script train.py --backends jax --max-epoc 1 --max-stesp 3", "or did you mean --max-steps"),
     ("jax,torch", "kbench --backends jax,torch"),
     ("jax --profile smoke", "kbench --backends jax --profile smoke"),
     ("run jax,torch", "`--backends jax,torch`"),
@@ -66,7 +54,6 @@ MISTAKES = [
     ("--backends=jax --backends=torch", "--backends is there twice: a list has commas, `--backends jax,torch`."),
     ("--backends jax --epochs x", "see `kbench run --help`."),
     ("report --plot-size x", "see `kbench report --help`."),
-    ("script train.py --backends jax --profile smoke", "--profile is an option of `run`; the program's own"),
     ("--backends jax --examples mine", "did you mean mine.py?"),
     ("--backends jax --examples mien.py", "did you mean mine.py?"),
     ("--backends jax --examples mnist", "did you mean mnist_cnn, mnist_hrnn or mnist_mlp?"),
@@ -76,20 +63,10 @@ MISTAKES = [
     ("--backends jax --examples qqq.py", "There is no example file qqq.py in "),
     ("--backends jax --examples queue.py", "it is a pipe or a device, and no file."),
     ("--backends jax --examples notes.txt", "the name of that file does not end with .py."),
-    ("script trian.py --backends jax", "did you mean train.py?"),
-    ("script train --backends jax", "did you mean train.py?"),
-    ("script qqq.py --backends jax", "There is no script qqq.py in "),
-    ("script patterns.npz --backends jax", "has null bytes, as data and UTF-16 have."),
-    ("script terms.py --backends jax", "an expression has thousands of terms"),
     ("--versions", "did you mean --version?"),
-    ("script train.py -- --backends jax", "the program's own arguments: put --backends before it."),
-    ("script train.py --backends jax --variant --mask", "`--variant=--mask`"),
-    ("script train.py --backends --threads 2", "Argument --backends: expected one argument"),
-    ("script -m train.py --backends jax", "leave out -m: `script train.py`."),
     ("report mine,reference", "`mine reference`"),
     ("report mine --sort time", "did you mean s/epoch?"),
     ("backends=jax", "An option begins with two dashes: `kbench --backends=jax`"),
-    ("script train.py --backends jax --with pandas numpy", "`--with pandas,numpy`"),
     ("report mine --sort times_slower", "did you mean times slower?"),
     ("list foo", "`list` does not know 'foo': choose from"),
     ("clean everything", "`clean` does not know 'everything': choose from"),
@@ -101,12 +78,9 @@ MISTAKES = [
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["kbench"])
-    (tmp_path / "train.py").write_text(PROGRAM)
     (tmp_path / "mine.py").write_text(EXAMPLE)
     (tmp_path / "folder").mkdir()
     (tmp_path / "notes.txt").write_text("notes")
-    (tmp_path / "patterns.npz").write_bytes(b"PK\3\4\0\0")
-    (tmp_path / "terms.py").write_text(f"x = {'1 + ' * 50_000}1\n")
     os.mkfifo(tmp_path / "queue.py")
     fake_run(tmp_path / "results", [(cell(), 1.0, Outcome(OK))], "mine")
     return tmp_path
@@ -127,13 +101,12 @@ def test_the_help_is_not_a_mistake(folder: Path, capsys: pytest.CaptureFixture[s
     assert said.status == 0 and "commands:" in said.out
 
 
-@pytest.mark.parametrize("command", ["run", "script"])
-def test_help_has_the_usual_options_and_help_all_the_others(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_has_the_usual_options_and_help_all_the_others(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        arguments.parse([command, "--help"])
+        arguments.parse(["run", "--help"])
     usual = capsys.readouterr().out
     with pytest.raises(SystemExit):
-        arguments.parse([command, "--help-all"])
+        arguments.parse(["run", "--help-all"])
     everything = capsys.readouterr().out
     assert "--backends" in usual and "--interleave" not in usual and "--help-all" in usual
     assert all(f"\n  {option}" in everything for option in ("--backends", "--interleave", "--timeout"))

@@ -31,7 +31,7 @@ WORDS = {
     "limit": [],
     "parity": ["parity"],
     "published": ["--suite"],
-    "script": [],
+    "script": ["script", "--with"],
     "shims": ["--shims"],
 }
 # And to summary.csv.
@@ -95,9 +95,8 @@ def test_without_its_folder_nothing_speaks_of_it_and_the_rest_works(name: str, c
     place = without(sorted(gone), copied, tmp_path)
     listed = said(place, "list", "features")
     commands = {line.split()[0] for line in said(place, "--help").splitlines() if line.startswith("  ")}
-    shown = commands | words_of(
-        said(place, "run", "--help-all") + said(place, "script", "--help-all") + said(place, "resume", "--help")
-    )
+    helps = (("run", "--help-all"), ("script", "--help-all"), ("resume", "--help"))
+    shown = words_of("".join(said(place, *one) for one in helps if one[0] in commands))
     for one in NAMES:
         assert (one in words_of(listed)) == (one not in gone)
         for word in WORDS[one]:
@@ -176,6 +175,35 @@ def test_the_cores_fast_tests_pass_without_any_feature(tmp_path: Path) -> None:
     apart += ["-m", "fast", "-n", "2", "-q", "-p", "no:cacheprovider"]
     done = subprocess.run([sys.executable, "-m", "pytest", *apart], cwd=place, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-8000:]
+
+
+PROGRAM = """
+import numpy as np
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.optimizers import SGD
+
+model, layer = Sequential(), Dense(3)
+layer.input_shape = (3,)
+model.add(layer)
+model.compile("categorical_crossentropy", SGD(lr=0.5), [])
+x = y = np.eye(3)
+model.fit(x, y, batch_size=3, epochs=3, initial_epoch=0, shuffle=False, verbose=0, callbacks=[])
+"""
+
+
+def test_a_run_of_a_program_is_told_without_the_feature_but_not_continued(
+    bench: Bench, copied: Path, tmp_path: Path
+) -> None:
+    Path(bench.folder, "train.py").write_text(PROGRAM)
+    options = ("--backends", "fake", "--device", "cpu", "--no-plots", "--repeats", "1", "--name", "mine")
+    measured = bench("script", "train.py", *options)
+    assert measured.status == 0 and "fit, line 12" in measured.out
+    place = without(sorted(standing_on("script")), copied, tmp_path)
+    assert "fit, line 12" in said(place, "report", "mine", "--no-plots", cwd=bench.folder)
+    lacking = "This kbench does not have the feature that runs programs."
+    assert lacking in said(place, "resume", "mine", status=2, cwd=bench.folder)
+    assert "kbench script" not in said(place, "train.py", status=2, cwd=bench.folder)
 
 
 def linted(place: Path) -> subprocess.CompletedProcess[str]:

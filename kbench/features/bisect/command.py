@@ -18,12 +18,13 @@ from kbench.commands import choices
 from kbench.environments import locks
 from kbench.errors import Stopped, UserError
 from kbench.features.bisect import bisection, commits
+from kbench.features.script import choosing
 from kbench.outputs.told import ToldRun
 from kbench.planning.request import Request
 from kbench.records.values import NOT_COMPARED, OK, PRECISION, SLOWER, Backend, Interval
 from kbench.screen import finish, terminal
 from kbench.screen.listener import Screen
-from kbench.selection import names, scripts, variants
+from kbench.selection import names, variants
 from kbench.selection.known import known_backends, known_examples
 from kbench.session.measure import measure
 from kbench.summary import Summary
@@ -168,12 +169,10 @@ def _request(options: dict[str, Any]) -> Request:
     if bool(options["example"]) == bool(options["file"]):
         raise UserError("Name what is measured: --example EXAMPLE or --script FILE, one of them.")
     if options["file"]:
-        named = scripts.find_program(options["file"], None)
-        program = scripts.load(named.file, named.module)
+        program, script = choosing.asked(options, known_backends())
         chosen: names.Chosen[Any] = names.Chosen((program,), frozenset({program.name}))
-        script = choices.script(options, program, named.module, known_backends())
     else:
-        choices.check_no_program(options)
+        choosing.check_no_program(options)
         chosen, script = names.select_examples(options["example"], known_examples()), None
     mirror = choices.data_folder(options)
     return Request(

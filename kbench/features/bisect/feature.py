@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kbench import hooks
 from kbench.cli.groups import MORE
+from kbench.features.script.options import INSTEAD
 from kbench.hooks import Command
 from kbench.records import axes
 
@@ -44,7 +45,11 @@ def commands() -> Mapping[str, Command]:
                     "help": "a later release or commit with the problem",
                 },
                 "--example": {"metavar": "EXAMPLE", "help": "a name from `list`, or your own file"},
-                "--script": {"help": "your own program instead of an example; its arguments follow --"},
+                **INSTEAD,
+                "--script": {
+                    **INSTEAD["--script"],
+                    "help": "your own program instead of an example; its arguments follow --",
+                },
                 "--by": {
                     "choices": ("time", "loss", "memory"),
                     "default": "time",

@@ -14,6 +14,7 @@ from kbench.errors import Interrupted, UserError
 from kbench.features.parity import agreement, check, reading, tables
 from kbench.features.parity.check import DEFAULT_FORM
 from kbench.features.parity.values import Agreement
+from kbench.features.script import choosing
 from kbench.machine import devices
 from kbench.machine.provenance import describe
 from kbench.screen import finish as finishing
@@ -89,7 +90,7 @@ def _as(rows: Sequence[Agreement], of_all: str, form: str) -> str:
 def _check(options: Options) -> None:
     """Raises UserError if options for examples are combined with options for a script."""
     if options["file"] is None and options["module"] is None:
-        choices.check_no_program(options)
+        choosing.check_no_program(options)
         return
     if options["examples"] is not None:
         raise UserError("--examples and --script: give one or the other.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kbench import hooks
 from kbench.cli.groups import DATA, MORE, NUMBERS, OF_CELLS, SELECTION
 from kbench.features.parity import KIND
+from kbench.features.script.options import INSTEAD
 from kbench.hooks import Command, EventKind, RunKind
 from kbench.records import axes
 
@@ -41,6 +42,7 @@ def commands() -> Mapping[str, Command]:
                 *OF_CELLS, DATA, "--name", "--dry-run", "--format", "--export", "--results",
             ),
             declared={
+                **INSTEAD,
                 "--form": {
                     "choices": ("right", "default"),
                     "help": "recurrent layers: right, in the form that computes the model correctly (default), or "

@@ -2,16 +2,94 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kbench import hooks
-from kbench.hooks import GuestDriver
+from kbench.cli.groups import DETAIL, HOW_OFTEN, MORE, SHOWN, WHAT
+from kbench.features.script import options
+from kbench.hooks import Command, FurtherOptions, GuestDriver, Programs, Told
+from kbench.records import axes
 
 if TYPE_CHECKING:
+    from kbench.analysis.rows import Analysis
+    from kbench.planning.request import Request
     from kbench.planning.tasks import CellTask
+
+
+@hooks.fills
+def commands() -> Mapping[str, Command]:
+    """`script`."""
+    return {
+        "script": Command(
+            "Run your own Keras program, unchanged, on each backend: time and scores of every call of fit, evaluate "
+            "and predict.",
+            "run your own Keras program, unchanged, on each backend",
+            "kbench.commands.run",
+            Path(__file__).with_name("script.txt"),
+            options=(
+                "file", "-m", "--backends", WHAT, "--python", "--channel", "--with", "--max-epochs",
+                "--max-steps", MORE, "--compare-lines", "--seed", "--seeds", "--init", "--workdir",
+                "--keep-files", HOW_OFTEN, "--timeout", "--memory-limit", "--data-dir", "--baseline",
+                "--name", "--dry-run",
+                DETAIL, "--show-output", "--no-plots", *SHOWN, "--results",
+            ),
+            declared={
+                **options.OPTIONS,
+                "--init": {
+                    "default": "backend",
+                    "help": "initial weights: each backend's own (default), or seeded: the first model trained "
+                    "starts with the same weights on every backend",
+                },
+            },
+            several=(axes.ARGUMENTS, axes.DEVICE, axes.THREADS),
+            usual=(
+                "file", "-m", "--backends", "--with", "--max-epochs", "--max-steps", "--variant", "--compare-lines",
+                "--seeds", "--init", "--workdir", "--repeats", "--budget", "--device", "--verbose",
+                "--show-output",
+            ),
+            takes_program=True,
+            after="run",
+        )
+    }  # fmt: skip
+
+
+@hooks.fills
+def further_options() -> Mapping[str, FurtherOptions]:
+    """What `resume` needs again of a program."""
+    help_text = (
+        "packages of a script whose addresses have passwords, which are not kept; arguments with secrets follow --"
+    )
+    declared = {"--with": {**options.OPTIONS["--with"], "help": help_text}}
+    return {"resume": FurtherOptions("a program of your own", tuple(declared), declared)}
 
 
 @hooks.fills
 def guest_driver(task: CellTask) -> GuestDriver | None:
     """What runs a program in a backend's process, also where a feature does something else with it."""
     return GuestDriver("script", "kbench_script.driver") if task.script is not None else None
+
+
+@hooks.fills
+def planned(request: Request) -> Sequence[str]:
+    """The packages and the Python of a program."""
+    from kbench.features.script import planned
+
+    return planned.lines(request.script) if request.script else ()
+
+
+@hooks.fills
+def programs() -> Programs:
+    """Files, modules and notebooks in Python."""
+    from kbench.features.script.programs import UserPrograms
+
+    return UserPrograms()
+
+
+@hooks.fills
+def told(analysis: Analysis) -> Told:
+    """The answer to --compare-lines."""
+    from kbench.features.script import compared_lines
+
+    return Told(answers=compared_lines.sentences(analysis))

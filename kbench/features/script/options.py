@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Mapping
 from typing import Any, get_args, get_type_hints
 
-from kbench.cli.option_types import packages, whole, wholes
+from kbench.cli.option_types import whole, wholes
+from kbench.errors import UserError
+from kbench.features.script.declared import requirements
 from kbench.planning.request import Script
 
-SCRIPT: Mapping[str, Mapping[str, Any]] = {
+
+def _packages(text: str) -> tuple[str, ...]:
+    """A list of packages, which may have versions."""
+    try:
+        return requirements(text)
+    except UserError as error:
+        raise argparse.ArgumentTypeError(str(error).partition(": ")[2].rstrip(".")) from None
+
+
+# Of `script`, and some of other commands that take a program.
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "file": {
         "nargs": "?",
         "metavar": "FILE",
@@ -18,12 +31,6 @@ SCRIPT: Mapping[str, Mapping[str, Any]] = {
         "dest": "module",
         "metavar": "MODULE",
         "help": "instead of a file: a module or package below the current folder, as `python -m MODULE` runs it",
-    },
-    "--script": {
-        "dest": "file",
-        "metavar": "FILE",
-        "help": "compare the first model that this program trains, instead of examples: FILE or -m MODULE, as for "
-        "`script`; its own arguments follow --",
     },
     "--compare-lines": {
         "type": wholes(1, 10**9),
@@ -39,22 +46,27 @@ SCRIPT: Mapping[str, Mapping[str, Any]] = {
     "--keep-files": {"action": "store_true", "help": "keep these copies, with the files that the script wrote"},
     "--with": {
         "dest": "packages",
-        "type": packages,
+        "type": _packages,
         "default": (),
         "metavar": "LIST",
         "help": "further packages to install, such as pandas,scikit-learn; those of its `# /// script` block (PEP "
         "723) are installed anyway",
-        "in": {
-            "resume": {
-                "help": "packages of a script whose addresses have passwords, which are not kept; arguments with "
-                "secrets follow --"
-            }
-        },
     },
     "--max-epochs": {"type": whole(1, 10**9), "metavar": "N", "help": "stop each fit after N epochs"},
     "--max-steps": {
         "type": whole(1, 10**9),
         "metavar": "N",
         "help": "cut each epoch, validation, evaluation and prediction to N steps",
+    },
+    "--show-output": {"action": "store_true", "help": "print each cell's stdout when the cell ends"},
+}
+# Of commands that take examples, too.
+INSTEAD: Mapping[str, Mapping[str, Any]] = {
+    **OPTIONS,
+    "--script": {
+        "dest": "file",
+        "metavar": "FILE",
+        "help": "compare the first model that this program trains, instead of examples: FILE or -m MODULE, as for "
+        "`script`; its own arguments follow --",
     },
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kbench.selection import notebooks, scripts
+from kbench.features.script import notebooks, reading
 
 
 @pytest.mark.parametrize(
@@ -44,4 +44,4 @@ def test_an_old_notebook_and_one_without_metadata_are_read(tmp_path: Path) -> No
     cells = [{"cell_type": "code", "input": ["x = 1\n", "y = 2"]}, {"cell_type": "heading", "source": "("}]
     path.write_text(json.dumps({"worksheets": [{"cells": cells}], "nbformat": 3}))
     assert notebooks.code(path) == ("x = 1\ny = 2",)
-    assert scripts.load(path).name == "old.ipynb"
+    assert reading.load(path).name == "old.ipynb"

@@ -15,9 +15,10 @@ from pathlib import Path
 
 from kbench.base import paths
 from kbench.errors import UserError
+from kbench.features.script import declared, notebooks
+from kbench.features.script.declared import Declared
 from kbench.records.values import SCRIPT, Backend, Example, Profile
-from kbench.selection import absent, declared, notebooks
-from kbench.selection.declared import Declared
+from kbench.selection import absent, beside
 from kbench.selection.examples import PROFILES, parsed, title_of
 from kbench.store.files import read_bytes
 from kbench.words.text import nearest
@@ -131,36 +132,17 @@ def pep723_requirements(path: Path, known: Mapping[str, Backend]) -> Declared:
 
 def text(path: Path, module: str = "") -> str:
     """The text of the program, and of the files that are its own: its package, or what it imports from beside it."""
-    found = [_source(path)]
-    if module:
-        package = root(path, module) / module.partition(".")[0]
-        beside = sorted(package.rglob("*.py"))[:MOST_FILES] if package.is_dir() else []
-    else:
-        beside = [path.parent / f"{name}.py" for name in sorted(_imported(found[0]))]
-    return "\n".join([*found, *(_text_of(one) for one in beside if one.is_file() and one != path)])
+    source = _source(path)
+    if not module:
+        return beside.together(source, path, beside.imported(source, path))
+    package = root(path, module) / module.partition(".")[0]
+    of_package = sorted(package.rglob("*.py"))[:MOST_FILES] if package.is_dir() else []
+    return beside.together(source, path, of_package)
 
 
 def _source(path: Path) -> str:
     """The code of the program, which was parsed before."""
     return "\n".join(cells(path)) or importlib.util.decode_source(read_bytes(path))
-
-
-def _text_of(path: Path) -> str:
-    try:
-        return read_bytes(path).decode(errors="replace")
-    except OSError:
-        return ""
-
-
-def _imported(program: str) -> set[str]:
-    """The names of the modules that a program imports, without what is inside them."""
-    try:
-        nodes = list(ast.walk(ast.parse(program)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
-    named = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-    named += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level]
-    return {one.partition(".")[0] for one in named}
 
 
 def _is_relative(tree: ast.Module) -> bool:

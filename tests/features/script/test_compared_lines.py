@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from fake_runs import cell, measured, replace
 
-from kbench.outputs import compared_lines
+from kbench.features.script import compared_lines
 from kbench.records.values import CALL, EPOCH, Measured
 
 STEPS = 64

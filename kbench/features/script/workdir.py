@@ -7,35 +7,46 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from kbench import store
-from kbench.cells.spec import RunPaths, WorkTerms
+from kbench.base import paths
+from kbench.cells.spec import RunPaths
 from kbench.errors import UserError
+from kbench.features.script import reading
 from kbench.planning.tasks import CellTask
-from kbench.selection import scripts
 from kbench.store import CellFolder
 
 LEFT_OUT = (".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".ipynb_checkpoints")
 MOST_BYTES, MOST_FILES = 2 * 2**30, 100_000  # of a folder that is copied for each cell
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a cell's program runs."""
+
+    file: Path
+    root: Path  # of the program's own files
+    folder: Path  # its working directory
+
+
 def places(task: CellTask, run_paths: RunPaths) -> tuple[Path, str]:
     """The folder of the program's files, and its working directory within that."""
     assert task.script is not None
-    root = scripts.root(run_paths.examples[task.example], task.script["module"])
+    root = reading.root(run_paths.examples[task.example], task.script["module"])
     below = os.path.relpath(run_paths.started_in, root)
     return root, "" if below.startswith(os.pardir) else below
 
 
 @contextlib.contextmanager
-def work(task: CellTask, run_paths: RunPaths, files: CellFolder) -> Iterator[WorkTerms]:
+def work(task: CellTask, run_paths: RunPaths, files: CellFolder) -> Iterator[Place]:
     """The script's file and working directory; removes the copy of its folder afterwards, unless it is to be kept."""
     original = run_paths.examples[task.example]
     assert task.script is not None
     root, inside = places(task, run_paths)
     if task.script["workdir"] == "same":
-        yield WorkTerms(original, root, root / inside)
+        yield Place(original, root, root / inside)
         return
     copy = files.path / "files"
     shutil.rmtree(copy, ignore_errors=True)
@@ -44,10 +55,20 @@ def work(task: CellTask, run_paths: RunPaths, files: CellFolder) -> Iterator[Wor
     _mend_links(root, copy)
     folder = copy / inside
     try:
-        yield WorkTerms(copy / original.relative_to(root), copy, folder if folder.is_dir() else copy)
+        yield Place(copy / original.relative_to(root), copy, folder if folder.is_dir() else copy)
     finally:
         if not task.script["keep_files"]:
             shutil.rmtree(copy, ignore_errors=True)
+
+
+def where(task: CellTask, run_paths: RunPaths) -> str:
+    """Where the program runs, to end a sentence about a file that it did not find."""
+    assert task.script is not None
+    root, inside = places(task, run_paths)
+    folder = paths.portable(root / inside)
+    if task.script["workdir"] == "same":
+        return f"; it runs in {folder}"
+    return f"; it runs in a copy of {folder}: put the file there, or give its whole path"
 
 
 def check(root: Path, results: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fake_bench import Bench, Said
 
-from kbench.cells import workdir
+from kbench.features.script import workdir
 
 IMPORTS = "import os\nimport keras\n"
 
