@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import pluggy
 
@@ -234,8 +234,17 @@ class Programs:
         """The program in this file, run as `module` if that is not empty. Raises UserError."""
         raise NotImplementedError
 
-    def packages(self, file: Path, module: str, known: Mapping[str, Backend]) -> Sequence[str]:
-        """Those that it says itself that it needs. Raises UserError."""
+    def with_secrets(
+        self,
+        asked: Request,
+        given: tuple[Sequence[str], Sequence[str]],
+        known: Mapping[str, Backend],
+        run: Path,
+    ) -> Request:
+        """The request of a run with its secrets, which are not kept and have been given again: arguments, packages.
+
+        Raises UserError.
+        """
         raise NotImplementedError
 
     def cells(self, file: Path) -> tuple[str, ...]:
@@ -248,6 +257,10 @@ class Programs:
 
     def check(self, request: Request, results: Path) -> None:
         """Raises UserError if it cannot be run from where it is; `results` is no part of it."""
+        raise NotImplementedError
+
+    def input(self, on_event: OnEvent) -> AbstractContextManager[IO[bytes] | None]:
+        """A context with what each cell reads from its standard input; None if there is nothing. Raises UserError."""
         raise NotImplementedError
 
     def work(self, task: CellTask, run_paths: RunPaths, files: CellFolder) -> AbstractContextManager[WorkTerms]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from kbench.base import paths
-from kbench.base.masking import MASK, masked_arguments, without_passwords
+from kbench.base.masking import masked_arguments, without_passwords
 from kbench.environments.interpreters import Choice
 from kbench.errors import UserError
 from kbench.machine.host import visible_cores
@@ -192,29 +192,6 @@ def _usual() -> dict[str, tuple[Value, ...]]:
     """What is measured on an axis where nothing is asked for, as far as that is the same for all examples."""
     found = {axis.name: (axis.default,) for axis in axes.AXES if axis.asked and axis.default is not None}
     return {**found, axes.DEVICE: ("cpu",), axes.LAYOUT: ("native",), axes.THREADS: cores()}
-
-
-def with_secrets(asked: Request, arguments: Sequence[str], packages: Sequence[str], run: Path) -> Request:
-    """The request of a run with its secrets, which are not kept and have been given again. Raises UserError."""
-    script = asked.script
-    if script is None:
-        if arguments or packages:
-            raise UserError(f"{run} is not a run of `script`: leave out --with and what follows --.")
-        return asked
-    if arguments or any(MASK in one for one in script.arguments):
-        if masked_arguments(arguments) != script.arguments:
-            raise UserError(
-                "The program's arguments have secrets, which were not kept, and resume needs all of them again: "
-                f"`resume {run.name} -- {shlex.join(script.arguments)}`, with the true values for {MASK}."
-            )
-        script = replace(script, arguments=tuple(arguments))
-    given = {without_passwords(one): one for one in packages}
-    if unknown := [one for one in script.packages if MASK in one and one not in given]:
-        raise UserError(
-            f"The address of {unknown[0]} has a password, which was not kept: give it again, by "
-            f"`resume {run.name} --with ...`, or in the script's `# /// script` block."
-        )
-    return replace(asked, script=replace(script, packages=tuple(given.get(one, one) for one in script.packages)))
 
 
 def read(asked: object, run: Path) -> Request:

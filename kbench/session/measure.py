@@ -104,7 +104,7 @@ def new_run(
     run_paths = replace(run_paths, environments=prepare.make_environments(plan, missing, on_event))
     machine = record.machine(plan, run_paths, gpus, command)
     machine["process_spreads"] = spreads.record(known_spreads.priors(plan))
-    with prepare.standard_input(on_event) if plan.request.script else contextlib.nullcontext() as given:
+    with hooks.programs().input(on_event) if plan.request.script else contextlib.nullcontext() as given:
         run = store.create(parent, provenance=machine, name=name, **record.of_plan(plan, run_paths, **more))
         if given:
             store.keep_stdin(run, given)

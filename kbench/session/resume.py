@@ -9,8 +9,6 @@ from typing import Any
 
 from kbench import hooks, store
 from kbench.analysis.rows import Analysis
-from kbench.base import paths
-from kbench.base.masking import MASK
 from kbench.cells import orphans
 from kbench.errors import UserError
 from kbench.machine import devices, provenance
@@ -69,12 +67,12 @@ def where_they_are_now(asked: Request, results: RunRecord) -> Request:
 
 
 def _with_secrets(asked: Request, arguments: Sequence[str], packages: Sequence[str], run: Path) -> Request:
-    """The request with what was not kept. Raises UserError if it is not given again."""
-    given = list(packages)
-    if asked.script and any(MASK in one for one in asked.script.packages):
-        file, module = paths.with_home(asked.examples[0]), asked.script.module
-        given += hooks.programs().packages(file, module, known_backends())
-    return request.with_secrets(asked, arguments, given, run)
+    """The request with what was not kept. Raises UserError if it is not given again, or nothing was left out."""
+    if asked.script is not None:
+        return hooks.programs().with_secrets(asked, (arguments, packages), known_backends(), run)
+    if arguments or packages:
+        raise UserError(f"{run} is not a run of a program: leave out --with and what follows --.")
+    return asked
 
 
 def _go_on(

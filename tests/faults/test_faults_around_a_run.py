@@ -1,4 +1,4 @@
-"""What happens to a run from outside, to its folder, streams and input: nothing measured is lost or hidden."""
+"""What happens to a run from outside, to its folder and streams: nothing measured is lost or hidden."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from fake_bench import CHECKOUT, EXAMPLE, START, Bench, dying, without_plots
 from named_pipe import Pipe
 
 from kbench import store
-from kbench.screen import listener
-from kbench.session import prepare
 
 OPTIONS = ("--backends", "fake", "--profile", "smoke", "--device", "cpu", "--name", "mine")
 ENDS = dying("raise RuntimeError('enough')")
@@ -122,51 +120,6 @@ def test_a_run_that_may_only_be_read_is_shown_and_what_was_not_written_is_said(
     said = bench("report", "mine")
     assert said.status == 2 and "summary.csv: Read-only file system" in said.err
     assert said.out and said.out in shown
-
-
-@pytest.fixture
-def reading(bench: Bench) -> Path:
-    text = "import keras, sys\nprint(len(sys.stdin.read()))\n"
-    return bench.example("reads.py", text)
-
-
-def script(bench: Bench, path: Path) -> Any:
-    return bench("script", str(path), "--backends", "fake", "--repeats", "1", "--device", "cpu", "--show-output")
-
-
-def test_an_input_without_end_is_refused_before_anything_is_measured(
-    bench: Bench, reading: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(prepare, "MOST_INPUT", 1 << 20)
-    with (
-        Path("/dev/zero").open("rb") as zeros,
-        subprocess.Popen(["cat"], stdin=zeros, stdout=subprocess.PIPE) as endless,
-    ):
-        monkeypatch.setattr(sys, "stdin", endless.stdout)
-        said = script(bench, reading)
-        endless.kill()
-    assert said.status == 2 and "has more than 1 MiB, and each cell would read it" in said.err
-    assert bench.runs() == []
-
-
-def test_an_input_whose_end_does_not_come_is_waited_for_and_said(
-    bench: Bench, reading: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reads, writes = os.pipe()
-    os.write(writes, b"hello")
-    said = []
-
-    def say(line: str) -> None:
-        said.append(line)
-        if line.startswith("Waiting"):
-            os.close(writes)
-
-    monkeypatch.setattr(prepare, "SILENT_SECONDS", 0.01)
-    monkeypatch.setattr(listener, "print_note", say)
-    with os.fdopen(reads) as file:
-        monkeypatch.setattr(sys, "stdin", file)
-        assert "\n5\n" in script(bench, reading).out
-    assert "Waiting for the end of the standard input, which every cell will read." in said
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP], ids=lambda how: how.name)

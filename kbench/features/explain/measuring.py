@@ -14,12 +14,13 @@ from kbench import store
 from kbench.cells.spec import RunPaths
 from kbench.features.explain import import_times
 from kbench.features.parity import KIND, check
+from kbench.features.script import standard_input
 from kbench.hooks import EndedRun
 from kbench.planning.plan import Plan
 from kbench.planning.request import OTHER_JIT, SAME_BATCH, Script
 from kbench.planning.tasks import CellTask, with_guest
 from kbench.records.values import NATIVE, OK, SCRIPT, Measured
-from kbench.session import prepare, record
+from kbench.session import record
 from kbench.session.events import MeasuringMore, OnEvent, ignore
 from kbench.session.missing import missing, set_others_aside
 from kbench.store import RunResults
@@ -178,6 +179,6 @@ def _folder(part: Part, tasks: Sequence[CellTask], run_paths: RunPaths) -> Path:
     made = store.create(run_paths.run / store.EXPLAIN, provenance=of_run, name=part.name, **planned)
     if (given := store.stdin(run_paths.run)).exists():
         with os_errors_as_user_errors("read", given):  # a program may have put something else there
-            content = read_bytes(given, prepare.MOST_INPUT)
+            content = read_bytes(given, standard_input.MOST_INPUT)
         store.keep_stdin(made, io.BytesIO(content))
     return made

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from kbench.base import paths
 from kbench.cells.spec import RunPaths, WorkTerms
-from kbench.features.script import choosing, process, reading, workdir
+from kbench.features.script import choosing, process, reading, secrets_again, standard_input, workdir
 from kbench.hooks import Programs
 from kbench.planning.request import Request, Script
 from kbench.planning.tasks import CellTask
 from kbench.records.values import Backend, Example
+from kbench.session.events import OnEvent
 from kbench.store import CellFolder
 
 
@@ -28,9 +30,15 @@ class UserPrograms(Programs):
         """It is parsed, not run."""
         return reading.load(file, module)
 
-    def packages(self, file: Path, module: str, known: Mapping[str, Backend]) -> Sequence[str]:
-        """Of its `# /// script` block."""
-        return reading.pep723_requirements(reading.load(file, module).path, known).packages
+    def with_secrets(
+        self,
+        asked: Request,
+        given: tuple[Sequence[str], Sequence[str]],
+        known: Mapping[str, Backend],
+        run: Path,
+    ) -> Request:
+        """Packages also from its `# /// script` block."""
+        return secrets_again.with_secrets(asked, *given, known, run)
 
     def cells(self, file: Path) -> tuple[str, ...]:
         """As Python."""
@@ -44,6 +52,10 @@ class UserPrograms(Programs):
         """Its folder is copied for each cell."""
         assert request.script is not None
         workdir.check(reading.root(paths.with_home(request.examples[0]).absolute(), request.script.module), results)
+
+    def input(self, on_event: OnEvent) -> AbstractContextManager[IO[bytes] | None]:
+        """In a temporary file."""
+        return standard_input.kept(on_event)
 
     @contextlib.contextmanager
     def work(self, task: CellTask, run_paths: RunPaths, files: CellFolder) -> Iterator[WorkTerms]:
