@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from fake_runs import cell, measured
+from msgspec import structs
 
 from kbench.analysis.times import time_growth
 from kbench.records.epochs import Turn
@@ -65,7 +66,7 @@ def test_a_row_grows_only_if_each_of_its_processes_does() -> None:
 
 def test_calls_that_other_programs_disturbed_are_not_said_to_grow() -> None:
     one = process(9.5, *(0.2 + 0.04 * number for number in range(10)))
-    turns = [replace(epoch, rounds=(Turn(epoch.epoch, 1, 2),)) for epoch in one.epochs]
+    turns = tuple(structs.replace(epoch, rounds=(Turn(epoch.epoch, 1, 2),)) for epoch in one.epochs)
     quiet = replace(one, epochs=turns)
     busy = replace(quiet, outcome=replace(one.outcome, disturbed_rounds=tuple(range(3, 12))))
     assert time_growth.of_row([quiet]) is not None and time_growth.of_row([busy]) is None
