@@ -34,6 +34,10 @@ def _how(score: BesideBest, best: float) -> str:
         middle = scale * (worse.low + worse.high) / 2
         ends = f"{significant(scale * worse.low, 2)} to {significant(scale * worse.high, 2)}"
         return f"{word} by {significant(middle, 2)}{unit} ({ends})"
+    if not of_loss:  # an accuracy is from 0 to 1
+        if low <= -best and high >= 1 - best:
+            return f"at {significant(score.mean, 4)}, but {score.seeds} seeds are too few to tell"
+        low, high = max(low, -best), min(high, 1 - best)
     ends = f"{_signed(scale * low)} to {_signed(scale * high)}{unit}"
     return f"no {word} ({ends})" if worse.high <= most else f"not shown to be {word} ({ends}; more seeds tell)"
 

@@ -6,11 +6,11 @@ import random
 from typing import Any
 
 import pytest
-from fake_runs import cell, measured
+from fake_runs import cell, measured, summary
 
 from kbench.analysis.learning import final_scores
 from kbench.analysis.summaries import summarise
-from kbench.records.values import Measured
+from kbench.records.values import BesideBest, Interval, Measured
 from kbench.summary import Summary
 from kbench.tables import scores
 
@@ -71,3 +71,17 @@ def test_scores_that_vary_widely_are_not_shown_to_be_lower() -> None:
     ]
     (sentence,) = scores.sentences(list(noted(found).values()))
     assert "is not shown to be lower (" in sentence and "more seeds tell" in sentence
+
+
+def test_no_accuracy_is_said_to_be_off_by_more_than_it_can_be() -> None:
+    rows = [
+        summary(name, score=BesideBest("val_accuracy", mean, "keras3/jax", 3, Interval(*ends)))
+        for name, mean, ends in (
+            ("keras3/jax", 0.57, (0.0, 0.0)),
+            ("keras3/torch", 0.41, (-1.32, 1.0)),
+            ("keras3/tensorflow", 0.55, (-0.1, 0.6)),
+        )
+    ]
+    (sentence,) = scores.sentences(rows)
+    assert "keras3/torch is at 0.4100, but 3 seeds are too few to tell" in sentence
+    assert "keras3/tensorflow is not shown to be lower (-10 to +43 points; more seeds tell)" in sentence
