@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from fake_bench import Bench, dying
 from named_pipe import Pipe
 
 from kbench import store
+from kbench.session import interrupts
 
 OPTIONS = ["--backends", "fake", "--profile", "smoke", "--device", "cpu", "--name", "mine"]
 DEAF = "signal.signal(15, lambda *_: os.write(held, b'x'))"  # says that it was asked to end, and does not
@@ -31,14 +33,20 @@ def holding(pipe: Pipe, before: str = "pass") -> str:
     return dying(f"{held}\n    while True: signal.pause()")
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda how: how.name)
+@pytest.mark.parametrize(
+    ("how", "count"),
+    [(signal.SIGINT, 1), (signal.SIGTERM, 1), (signal.SIGTERM, 2), (signal.SIGHUP, 1)],
+    ids=["SIGINT", "SIGTERM", "two SIGTERM as of timeout", "SIGHUP"],
+)
 def test_one_signal_keeps_what_was_measured_and_prints_the_tables(
-    bench: Bench, pipe: Pipe, how: signal.Signals
+    bench: Bench, pipe: Pipe, how: signal.Signals, count: int
 ) -> None:
     bench.example("waits.py", holding(pipe))
     process = bench.start(*OPTIONS, "--examples", "my_example.py,waits.py,my_example.py")
     assert pipe.starts()
-    process.send_signal(how)
+    for number in range(count):
+        time.sleep(0.1 * number)
+        process.send_signal(how)
     out, err = process.communicate()
     assert pipe.ended()
     assert process.returncode == 130, err
@@ -60,6 +68,7 @@ def test_a_second_signal_ends_the_run_at_once_and_its_guest_with_it(
     assert pipe.starts()
     process.send_signal(how)
     assert pipe.starts()  # the guest was asked to end, and does not: the host waits for it
+    time.sleep(1.2 * interrupts.ONE_REQUEST)
     process.send_signal(how)
     _, err = process.communicate()
     assert process.returncode == 130
