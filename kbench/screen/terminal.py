@@ -183,8 +183,12 @@ def print_open(
     needed = settling.seconds(run, found, PRECISION if precision is None else precision, shares)
     minutes = 10 if math.isinf(needed) else max(1, math.ceil(needed / 60))
     command = resume_command(run.folder, "--budget", f"{minutes}m")
+    every = {row.key: row for rows in found.values() for row in rows}.values()
+    disturbed, turns = sum(row.disturbed_turns for row in every), sum(row.turns for row in every)
     if gain and gain.lost:
         rest = f"{_lost(gain)}; end them, then `{command}`."
+    elif 2 * disturbed > turns:
+        rest = f"Other programs used the processor in {disturbed} of {turns} turns: end them, then `{command}`."
     elif math.isinf(needed):
         nothing = gain and not any(gain.shares.values())
         why = f"the last {gain.processes} narrowed nothing" if gain and nothing else "times vary too much here"

@@ -98,6 +98,12 @@ def test_what_narrowed_nothing_is_not_promised_again(capsys: pytest.CaptureFixtu
     assert "More processes would not settle it: the last 2 narrowed nothing." in " ".join(nothing.split())
 
 
+def test_nothing_is_promised_where_other_programs_disturbed_most_turns(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [replace(row, turns=26, disturbed_turns=25) for row in (FAST, open_row(0.2))]
+    said = " ".join(said_of(rows, None, capsys).split())
+    assert "Other programs used the processor in 50 of 52 turns: end them, then `" in said and "settle" not in said
+
+
 def said_of(rows: list[Summary], found: Gain | None, capsys: pytest.CaptureFixture[str]) -> str:
     terminal.print_open(run(*PROCESSES), {FAST.ranking: rows}, gain=found)
     return capsys.readouterr().out
