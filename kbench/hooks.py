@@ -79,9 +79,9 @@ class FurtherOptions:
     kept: bool = False  # whether the request keeps them, as `asked`; then Python has them, too
     budget: Mapping[str, float] = field(default_factory=dict)  # option, as in Python -> seconds, the default with it
     # Argument of the command -> further words that it takes.
-    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # Option, as in Python -> what the shell completes it to.
-    names: Mapping[str, Callable[[], list[str]]] = field(default_factory=dict)
+    completions: Mapping[str, Callable[[], list[str]]] = field(default_factory=dict)
     examples: Path | None = None  # a text, below those of the command
 
 
@@ -101,7 +101,7 @@ class EventKind:
 
     struct: Any  # a FeatureEvent (kbench/records/reported.py), tagged with the event's name
     key: Callable[[Any], Hashable] = lambda event: ""  # what tells several of a cell apart; the last of each is kept
-    counts: bool = False  # whether they are the progress of a cell, in place of epochs
+    is_progress: bool = False  # whether they are the progress of a cell, in place of epochs
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Reference:
+class ReferenceLine:
     """A line in the plot of an example's validation accuracy."""
 
     value: float
@@ -192,7 +192,7 @@ class Told:
     remarks: Sequence[str] = ()  # sentences below the tables
     tables: Sequence[Table] = ()
     sections: Sequence[Section] = ()
-    references: Mapping[str, Reference] = field(default_factory=dict)  # by example
+    references: Mapping[str, ReferenceLine] = field(default_factory=dict)  # by example
 
 
 @dataclass(frozen=True)
@@ -288,8 +288,8 @@ class Hooks:
         """Run a command otherwise than its own module does, and return the exit status; None to leave it to that."""
 
     @_declares(firstresult=True)
-    def chosen_examples(self, options: Mapping[str, Any], on: Sequence[Device]) -> ChosenExamples | None:
-        """What to measure in place of --examples, by an option of its own; None if that is not given. on: devices."""
+    def chosen_examples(self, options: Mapping[str, Any], devices: Sequence[Device]) -> ChosenExamples | None:
+        """What to measure in place of --examples, by an option of its own; None if that is not given."""
 
     @_declares
     def planned(self, request: Request) -> Sequence[str]:  # type: ignore[empty-body]
@@ -330,7 +330,7 @@ class Hooks:
 
     @_declares
     def machine_shown(self, provenance: Mapping[str, Any]) -> Mapping[str, str]:  # type: ignore[empty-body]
-        """What a run's configuration says of that, by the heads of its lines. Lines without text are left out."""
+        """What a run's configuration says of it, by the heads of its lines. Lines without text are left out."""
 
     @_declares
     def after_measuring(self, run: EndedRun) -> None:
@@ -338,7 +338,7 @@ class Hooks:
 
     @_declares
     def left_to_measure(self, plan: Plan, results: RunResults) -> str:  # type: ignore[empty-body]
-        """What of that a run still lacks, in words; empty if nothing. `resume` goes on with it."""
+        """What `after_measuring` still has to do in a run, in words; empty if nothing. `resume` goes on with it."""
 
     @_declares
     def told(self, analysis: Analysis) -> Told:  # type: ignore[empty-body]
@@ -393,15 +393,14 @@ def guest_folder(feature: str) -> Path:
 @cache
 def commands() -> dict[str, Command]:
     """The commands of all features, in alphabetical order."""
-    return dict(
-        sorted(once((pair for several in plugins().hook.commands() for pair in several.items()), "command").items())
-    )
+    pairs = (pair for of_feature in plugins().hook.commands() for pair in of_feature.items())
+    return dict(sorted(once(pairs, "command").items()))
 
 
 @cache
 def further_options(command: str) -> tuple[FurtherOptions, ...]:
     """What features add to this command's options."""
-    return tuple(several[command] for several in plugins().hook.further_options() if command in several)
+    return tuple(by_command[command] for by_command in plugins().hook.further_options() if command in by_command)
 
 
 def instead(options: argparse.Namespace) -> int | None:
@@ -413,20 +412,20 @@ def instead(options: argparse.Namespace) -> int | None:
 @cache
 def event_kinds() -> dict[str, EventKind]:
     """The events of features, by name."""
-    found = (one for several in plugins().hook.events() for one in several)
-    return {str(one.struct.__struct_config__.tag): one for one in found}
+    kinds = (kind for of_feature in plugins().hook.events() for kind in of_feature)
+    return {str(kind.struct.__struct_config__.tag): kind for kind in kinds}
 
 
 @cache
 def counted_events() -> tuple[bytes, ...]:
     """How a line with an event begins that is the progress of a cell."""
-    return tuple(f'"event": "{name}"'.encode() for name, one in event_kinds().items() if one.counts)
+    return tuple(f'"event": "{name}"'.encode() for name, kind in event_kinds().items() if kind.is_progress)
 
 
-def chosen_examples(options: Mapping[str, Any], on: Sequence[Device]) -> ChosenExamples | None:
+def chosen_examples(options: Mapping[str, Any], devices: Sequence[Device]) -> ChosenExamples | None:
     """What a feature has measured in place of --examples. Raises UserError."""
-    found: ChosenExamples | None = plugins().hook.chosen_examples(options=options, on=on)
-    return found
+    chosen: ChosenExamples | None = plugins().hook.chosen_examples(options=options, devices=devices)
+    return chosen
 
 
 def planned(request: Request) -> list[str]:
@@ -436,8 +435,8 @@ def planned(request: Request) -> list[str]:
 
 def guest_driver(task: CellTask) -> GuestDriver | None:
     """The feature's driver that does the cell; None if the core's does."""
-    found: GuestDriver | None = plugins().hook.guest_driver(task=task)
-    return found
+    driver: GuestDriver | None = plugins().hook.guest_driver(task=task)
+    return driver
 
 
 def in_place(
@@ -460,14 +459,14 @@ def programs() -> Programs:
 
 def program_parts(asked: Mapping[str, Any]) -> Sequence[ProgramPart]:
     """What features do in the process of a user's program."""
-    found: list[ProgramPart] = plugins().hook.program_part(asked=asked)
-    return found
+    parts: list[ProgramPart] = plugins().hook.program_part(asked=asked)
+    return parts
 
 
 @cache
 def columns() -> dict[str, Column]:
     """The columns of features, by name."""
-    return once(((column.name, column) for several in plugins().hook.columns() for column in several), "column")
+    return once(((column.name, column) for of_feature in plugins().hook.columns() for column in of_feature), "column")
 
 
 def of_machine(plan: Plan, earlier: Mapping[str, Any]) -> dict[str, Any]:

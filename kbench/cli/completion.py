@@ -38,7 +38,7 @@ def _parser() -> argparse.ArgumentParser:
 def _add(parser: argparse.ArgumentParser, command: str) -> None:
     arguments.add_options(parser, command)
     known = [*_NAMES.items()]
-    known += [((name,), names) for one in hooks.further_options(command) for name, names in one.names.items()]
+    known += [((name,), names) for one in hooks.further_options(command) for name, names in one.completions.items()]
     for action in parser._actions:
         for destinations, names in known:
             if action.dest in destinations:

@@ -264,7 +264,7 @@ def how(option: str, command: str) -> dict[str, Any]:
     found |= {**declared.get(_IN, {}).get(command, {}), **of_feature.get(option, {})}
     if not declared and option not in of_feature:
         raise UserError(f"The command {command} of a feature has the option {option}, which it declares nowhere.")
-    if words := [word for further in added for word in further.words.get(option, ())]:
+    if words := [word for further in added for word in further.choices.get(option, ())]:
         found |= _one_of(command, (*found["choices"], *words))
     return found
 

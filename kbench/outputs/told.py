@@ -9,7 +9,7 @@ from functools import cached_property
 from kbench import hooks
 from kbench.analysis.rows import Analysis
 from kbench.analysis.times import machine_stability
-from kbench.hooks import Reference, Section, Told
+from kbench.hooks import ReferenceLine, Section, Told
 from kbench.tables.content import Table
 
 
@@ -44,6 +44,6 @@ class ToldRun(Analysis):
         return [one for told in self.of_features for one in told.sections]
 
     @cached_property
-    def references(self) -> Mapping[str, Reference]:
+    def references(self) -> Mapping[str, ReferenceLine]:
         """Their lines in the plots of examples."""
         return {example: one for told in self.of_features for example, one in told.references.items()}

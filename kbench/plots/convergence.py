@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from kbench.analysis.learning import learning_curves
-from kbench.hooks import Reference
+from kbench.hooks import ReferenceLine
 from kbench.plots.styles import (
     OWN,
     Key,
@@ -51,7 +51,7 @@ def convergence(
     styles: Mapping[Key, RowStyle],
     differing: Collection[Key] = (),
     style: Style = OWN,
-    reference: Reference | None = None,
+    reference: ReferenceLine | None = None,
 ) -> dict[str, bytes]:
     """The plot of one example's cells as {"png": ..., "svg": ...}; empty where no cell has a metric.
 
@@ -73,7 +73,7 @@ def _figure(
     styles: Mapping[Key, RowStyle],
     metric: str,
     style: Style = OWN,
-    reference: Reference | None = None,
+    reference: ReferenceLine | None = None,
 ) -> Figure:
     rows: dict[Key, list[Measured]] = {}
     for one in sorted(measured, key=lambda one: styles[key(one.cell)].label):
@@ -131,7 +131,7 @@ def _draw_row(
     return Line2D([], [], label=_label(cells, how), **handle)
 
 
-def _draw_reference(panels: Sequence[Axes], reference: Reference) -> Line2D:
+def _draw_reference(panels: Sequence[Axes], reference: ReferenceLine) -> Line2D:
     """Draw its line in both panels; return the legend's entry."""
     for axes in panels:
         axes.axhspan(*reference.ends, color=_REFERENCE, alpha=0.25, linewidth=0, zorder=0)

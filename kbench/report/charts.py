@@ -15,7 +15,7 @@ from kbench.analysis.times import step_times
 from kbench.analysis.times.overall import PerformanceProfile
 from kbench.analysis.times.shown_ratios import words as matrix_words
 from kbench.comparison.scaling import Lines
-from kbench.hooks import Reference
+from kbench.hooks import ReferenceLine
 from kbench.plots.convergence import METRICS, WIDE
 from kbench.plots.scaling import ideal_label, line_styles
 from kbench.plots.styles import Key, RowStyle, key, same_learning
@@ -47,7 +47,7 @@ def of_example(
     measured: Sequence[Measured],
     styles: Mapping[Key, RowStyle],
     most: int,
-    reference: Reference | None = None,
+    reference: ReferenceLine | None = None,
 ) -> list[Chart]:
     """The charts of one example, in the order of the page; `most` points a curve. None of what is outside Keras."""
     if not rows[0].work.compared:
@@ -102,7 +102,7 @@ def _curves(
     cells: Mapping[Key, Sequence[Measured]],
     labels: Mapping[Key, str],
     most: int,
-    reference: Reference | None,
+    reference: ReferenceLine | None,
 ) -> list[Chart]:
     drawn = {label: points for row, label in labels.items() if (points := curve(cells.get(row, ()), metric, most))}
     longest = max((len(one.epochs) for group in cells.values() for one in group), default=0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kbench import hooks
-from kbench.hooks import Reference, Section
+from kbench.hooks import ReferenceLine, Section
 from kbench.records.values import NATIVE, Measured
 from kbench.summary import Summary
 from kbench.tables import at_a_glance, heat_map
@@ -37,7 +37,7 @@ class Run:
     repeat_command: str = ""  # the command that repeats what could not be compared
     tuned: Sequence[str] = ()  # backends with variables that only make them faster
     sections: Sequence[Section] = ()  # of features
-    references: Mapping[str, Reference] = field(default_factory=dict)  # by example: a line in its plot
+    references: Mapping[str, ReferenceLine] = field(default_factory=dict)  # by example: a line in its plot
 
     @property
     def command(self) -> str:

@@ -28,7 +28,7 @@ def events() -> Sequence[EventKind]:
     from kbench.features.coverage.events import Begun, Case, Public
 
     by_name = EventKind(Public, lambda event: event.name)
-    return by_name, EventKind(Begun), EventKind(Case, lambda event: event.case, counts=True)
+    return by_name, EventKind(Begun), EventKind(Case, lambda event: event.case, is_progress=True)
 
 
 @hooks.fills

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kbench import hooks
-from kbench.hooks import ChosenExamples, FurtherOptions, Reference, Section, Told
+from kbench.hooks import ChosenExamples, FurtherOptions, ReferenceLine, Section, Told
 
 if TYPE_CHECKING:
     from kbench.analysis.rows import Analysis
@@ -36,14 +36,14 @@ def further_options() -> Mapping[str, FurtherOptions]:
             {"--suite": _SUITE},
             usual=("--suite",),
             kept=True,
-            names={"suite": _names},
+            completions={"suite": _names},
             examples=_HERE / "run.txt",
         ),
         "list": FurtherOptions(
             "of published figures",
             ("workload",),
             {"workload": workload},
-            words={"what": (SUITES, PUBLISHED)},
+            choices={"what": (SUITES, PUBLISHED)},
             examples=_HERE / "list.txt",
         ),
         "compare": FurtherOptions("", (), {}, examples=_HERE / "compare.txt"),
@@ -71,13 +71,13 @@ def instead(options: argparse.Namespace) -> int | None:
 
 
 @hooks.fills
-def chosen_examples(options: Mapping[str, Any], on: Sequence[Device]) -> ChosenExamples | None:
+def chosen_examples(options: Mapping[str, Any], devices: Sequence[Device]) -> ChosenExamples | None:
     """Those of `--suite`."""
     if not options.get("suite"):
         return None
     from kbench.features.published import chosen
 
-    return chosen.examples(options, on)
+    return chosen.examples(options, devices)
 
 
 @hooks.fills
@@ -124,7 +124,7 @@ def told(analysis: Analysis) -> Told:
             in_summary=False,
         )
     )
-    references = {one.example: Reference(one.value, one.ends, one.in_words) for one in reached}
+    references = {one.example: ReferenceLine(one.value, one.ends, one.in_words) for one in reached}
     return Told(sections=sections, references=references)
 
 

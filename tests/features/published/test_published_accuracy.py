@@ -16,7 +16,7 @@ from kbench.features.published import figures as published
 from kbench.features.published.accuracies import PublishedAccuracy, match_published
 from kbench.features.published.accuracy_tables import table
 from kbench.features.published.figures import PublishedFigure
-from kbench.hooks import Reference
+from kbench.hooks import ReferenceLine
 from kbench.outputs import one_run
 from kbench.outputs.told import ToldRun
 from kbench.plots.convergence import _figure as draw
@@ -117,7 +117,7 @@ def test_the_curves_have_it_as_a_line_in_both_panels_and_in_the_legend() -> None
     cells = [trained("keras2/cntk", 0.6, 0.8), trained("keras3/jax", 0.5, 0.7)]
     (one,) = found(*cells)
     chosen = row_styles(summarise(cells), COLORS)
-    figure = draw(cells, chosen, "val_accuracy", OWN, Reference(one.value, one.ends, one.in_words))
+    figure = draw(cells, chosen, "val_accuracy", OWN, ReferenceLine(one.value, one.ends, one.in_words))
     for axes in figure.axes:
         assert [line for line in axes.lines if np.asarray(line.get_ydata()).tolist() == [0.75, 0.75]]
     (legend,) = figure.legends
