@@ -16,7 +16,7 @@ from kbench.records.axes import EXAMPLE, Value
 from kbench.records.epochs import Epoch
 from kbench.records.findings import Finding
 from kbench.records.reported import Described, parse_facts
-from kbench.records.values import CALL, EPOCH, FAILED, OK, REST, RUN, SCRIPT, STEP, Measured
+from kbench.records.values import CALL, EPOCH, FAILED, OK, REST, RUN, SCRIPT, STEP, UNSUPPORTED, Measured
 from kbench.words.text import listed
 
 WHOLE = "whole program"
@@ -24,6 +24,7 @@ OUTSIDE = "outside Keras"  # all that is in no row of a line
 LOOP = "loop, "  # how a line of the program is named that ends a step of a loop of its own
 Line = tuple[Value, str]  # a program, and where it calls a model
 MATTERS = 0.02  # of the program's time: calls that take less have no table, unless they train or give scores
+LATER = (FAILED, UNSUPPORTED)  # how a program may end after calls that returned: these count
 
 
 def is_fit(site: str) -> bool:
@@ -119,7 +120,7 @@ def _part(one: Measured, name: str, facts: Mapping[str, Any], **changes: Any) ->
 def _sites(one: Measured, often: frozenset[str]) -> Iterable[Measured]:
     program = one.facts.program
     # A call that returned is measured, even if the program failed later.
-    ended = replace(one.outcome, status=OK, reason="") if program and one.outcome.status == FAILED else one.outcome
+    ended = replace(one.outcome, status=OK, reason="") if program and one.outcome.status in LATER else one.outcome
     for name, about in one.facts.sites.items():
         fits = name.startswith("fit")
         epochs = [epoch for epoch in one.epochs if epoch.site == name]

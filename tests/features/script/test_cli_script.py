@@ -184,6 +184,13 @@ def test_what_returned_is_measured_whatever_the_program_comes_to(bench: Bench) -
     assert {row["status"] for name, row in rows.items() if f"line {LINE + 4}" in name} <= {"failed"}
 
 
+def test_what_returned_is_measured_if_the_backend_cannot_do_what_follows(bench: Bench) -> None:
+    assert script(bench, "fit(4)\nfrom tensorflow.data import Dataset\n").status == 1
+    rows = {row["example"]: row for row in json.loads(bench("report", "--format", "json").out)["rows"]}
+    assert rows[f"train.py: fit, line {LINE}"]["status"] == "ok"
+    assert rows["train.py: whole program"]["status"] == "unsupported"
+
+
 def test_a_line_that_fits_often_is_timed_by_its_calls_which_are_counted(bench: Bench) -> None:
     said = script(bench, "for _ in range(6):\n    fit(2)\n")
     assert f"train.py: fit, line {LINE} (40 samples, 12 epochs in 6 calls, batch 8, cpu)" in said.out
