@@ -345,6 +345,7 @@ def _remarks(rows: Sequence[Summary]) -> _Remarks:
             is_fit(first.site) and any(row.weights == "its own" for row in rows)
         ),
         **of_script.on_first_times(rows),
+        **of_script.on_epochs(rows),
         "Initial weights are each backend's own, so the curves start apart.": (
             any(row.weights == "backend" for row in rows)
         ),

@@ -9,7 +9,7 @@ from kbench.analysis.lines.call_sites import is_fit
 from kbench.analysis.times import call_costs
 from kbench.records.values import OK
 from kbench.summary import Summary
-from kbench.words.text import plain, significant
+from kbench.words.text import listed, plain, significant
 
 SHOWN = 0.01  # of an epoch: callbacks that take more have a column
 Columns = dict[str, Callable[[Summary], str]]
@@ -85,6 +85,16 @@ def on_first_times(rows: Sequence[Summary]) -> dict[str, bool]:
             work.by_call and timed and any(map(_each_compiles, rows))
         ),
     }
+
+
+def on_epochs(rows: Sequence[Summary]) -> dict[str, bool]:
+    """What is said of fits that ended after other numbers of epochs, as by early stopping."""
+    counts: dict[int, list[str]] = {}
+    for row in rows:
+        if row.status == OK and is_fit(row.site):
+            counts.setdefault(row.epochs, []).append(row.backend)
+    each = [f"{_counted(number, 'epoch')} on {listed(counts[number])}" for number in sorted(counts)]
+    return {f"It trained {', '.join(each)}: losses and scores are of the last epoch of each.": len(counts) > 1}
 
 
 def _ended(rows: Sequence[Summary]) -> bool:

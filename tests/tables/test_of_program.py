@@ -158,3 +158,10 @@ def test_how_a_line_trains_otherwise_comes_before_all_tables() -> None:
         "On a/y, fit, line 9 trains nothing: none of the model's weights changed.",
     ]
     assert text.text(rows).startswith(f"On a/y, fit, line 9 {rate}.")
+
+
+def test_fits_that_stopped_after_other_numbers_of_epochs_are_told() -> None:
+    rows = [line(name, epochs=epochs) for name, epochs in (("a/x", 4), ("a/y", 31), ("a/z", 31))]
+    said = "It trained 4 epochs on a/x, 31 epochs on a/y and a/z: losses and scores are of the last epoch of each."
+    assert said in " ".join(text.text(rows).split())
+    assert "It trained" not in text.text(rows[1:])
