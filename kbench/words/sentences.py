@@ -303,6 +303,7 @@ def call(found: Finding, where: str = "") -> str:
 # What a call does otherwise.
 DOES = {
     "same weights": "the same weights predict otherwise",
+    "no weights": "a model without weights computes otherwise",
     "same file": "weights of the same file predict otherwise",
     "same training": "the same training predicts otherwise",
     "same outputs": "the same weights evaluate otherwise",

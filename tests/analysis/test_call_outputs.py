@@ -99,6 +99,19 @@ def test_the_one_that_differs_from_most_is_named_with_the_score_that_people_know
     ]
 
 
+def test_outputs_of_models_without_weights_are_compared() -> None:
+    cells = [call(name, returned(of, weights=[])) for name, of in (("keras3/jax", 0.3), ("keras3/torch", 0.9))]
+    (only,) = said(*cells)
+    assert only.startswith("a model without weights computes otherwise on keras3/torch than on keras3/jax: outputs off")
+
+
+def test_a_score_without_outputs_is_evaluated_otherwise_and_nobody_predicts() -> None:
+    scores = (("keras2/tensorflow", 6.141), ("keras3/jax", 1.904))
+    cells = [call(name, {**returned(0.0, scores={"loss": loss}), "outputs": []}) for name, loss in scores]
+    (only,) = said(*cells)
+    assert only.startswith("the same weights evaluate otherwise on ")
+
+
 def test_without_scores_the_size_of_the_difference_is_told() -> None:
     (only,) = said(call("keras3/jax", returned(0.3)), call("keras3/torch", returned(0.9)))
     assert "outputs off by up to 0.67 of the largest number" in only

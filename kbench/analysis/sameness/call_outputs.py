@@ -14,7 +14,17 @@ from dataclasses import dataclass, replace
 from kbench.analysis.sameness import call_weights, first_outputs
 from kbench.analysis.sameness.call_weights import number
 from kbench.analysis.sameness.first_outputs import Outputs
-from kbench.analysis.sameness.output_causes import EVALUATE, FROM_FILE, INPUTS, PREDICT, RANDOM, TRAINED, cause, fault
+from kbench.analysis.sameness.output_causes import (
+    EVALUATE,
+    FROM_FILE,
+    INPUTS,
+    PREDICT,
+    RANDOM,
+    TRAINED,
+    WEIGHTLESS,
+    cause,
+    fault,
+)
 from kbench.analysis.sameness.usual import in_order
 from kbench.records.axes import Point, RowKey
 from kbench.records.findings import Finding
@@ -132,7 +142,7 @@ def _how(one: _Call, other: _Call) -> _How:
         off = call_weights.other_inputs(own, others) if known else None
         return None if off is None else Finding(kind="call", aspect="inputs", own=off, about={"does": INPUTS})
     if call_weights.same_weights(own, others):
-        does = PREDICT
+        does = PREDICT if own.weights else WEIGHTLESS
     elif call_weights.lacking(own, others) or call_weights.lacking(others, own):
         does = FROM_FILE
     elif call_weights.averages(own, others):
@@ -153,7 +163,7 @@ def _differ(does: str, one: _Call, other: _Call) -> _How:
         return Finding(kind="call", aspect="shapes", own=own, other=others, about={"does": does})
     known = one.outputs is not None and other.outputs is not None
     if one.outputs is None or other.outputs is None or first_outputs.same(one.outputs, other.outputs):
-        return _of_scores(EVALUATE if known else does, scores) if scores else ()
+        return _of_scores(EVALUATE if known or does == PREDICT else does, scores) if scores else ()
     return _of_scores(does, scores) if scores else _of_outputs(does, one.outputs, other.outputs)
 
 

@@ -63,8 +63,8 @@ def _near(own: Sequence[float | None], other: Sequence[float | None]) -> bool:
 
 
 def same_weights(one: Returned, other: Returned) -> bool:
-    """As they are, or as all backends would keep them."""
-    if len(one.weights) != len(other.weights) or not one.weights:
+    """As they are, or as all backends would keep them; so are those of models that have none."""
+    if len(one.weights) != len(other.weights):
         return False
     pairs = list(zip(one.weights, other.weights, strict=True))
     return all(a.sha256 == b.sha256 for a, b in pairs) or all(a.shared == b.shared for a, b in pairs)

@@ -14,6 +14,7 @@ from kbench.words.text import significant
 
 # What a call does otherwise.
 PREDICT = "same weights"
+WEIGHTLESS = "no weights"
 FROM_FILE = "same file"
 TRAINED = "same training"
 EVALUATE = "same outputs"  # and other scores
