@@ -25,16 +25,18 @@ from kbench.errors import UserError
 if TYPE_CHECKING:
     from kbench.analysis.row_figures import RowProcesses
     from kbench.analysis.rows import Analysis
+    from kbench.cells.launcher import Exit
     from kbench.cells.spec import RunPaths, WorkTerms
     from kbench.planning.plan import Plan
     from kbench.planning.request import Request, Script
     from kbench.planning.settings import Settings
     from kbench.planning.tasks import CellTask
     from kbench.plots.styles import Key, RowStyle, Style
-    from kbench.records.values import Backend, Device, Example, Measured
+    from kbench.records.findings import FeatureKind, Finding
+    from kbench.records.values import Backend, Device, Example, Measured, Outcome
     from kbench.screen.output import Output
     from kbench.session.events import OnEvent
-    from kbench.store import CellFolder, RunRecord, RunResults
+    from kbench.store import CellFolder, GuestReport, RunRecord, RunResults
     from kbench.summary import Figure, Summary
     from kbench.tables.content import Table
 
@@ -101,6 +103,7 @@ class EventKind:
 
     struct: Any  # a FeatureEvent (kbench/records/reported.py), tagged with the event's name
     key: Callable[[Any], Hashable] = lambda event: ""  # what tells several of a cell apart; the last of each is kept
+    said: Callable[[Any], str] = lambda event: ""  # which one it is, where the key is no word for that
     is_progress: bool = False  # whether they are the progress of a cell, in place of epochs
 
 
@@ -112,6 +115,28 @@ class GuestDriver:
     # With `run(spec, events)`, whose errors the core tells; or with `main(spec, events) -> exit status`, which tells
     # its own, and its end.
     module: str
+
+
+class Engine:
+    """What lets several workers of a cell train one model."""
+
+    feature = ""  # whose guest has it
+    module = ""  # with `started(framework, spec)`, which returns this process's Workers of frameworks/workers.py
+
+    def outcome(
+        self,
+        first: Outcome,
+        ended: Exit,
+        reports: Sequence[GuestReport],
+        task: CellTask,
+        files: Sequence[CellFolder],
+        rank: int,
+    ) -> Outcome:
+        """The outcome of a cell of several processes that did not end well: which of them is why.
+
+        first: as the first one on this machine tells it, whose number is rank.
+        """
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -147,6 +172,16 @@ class Column:
     of_examples: str = ""  # its heading in the table of examples of a run's configuration; empty: it is not there
     about: str = ""  # what it is, said once on a page whose rows have it
     remark: Callable[[Sequence[Summary]], str] = lambda rows: ""  # on it, below the table of these rows
+
+
+@dataclass(frozen=True)
+class WorkCheck:
+    """Whether cells did the work that they should, where only a feature knows what that is."""
+
+    kind: FeatureKind  # of its findings
+    differences: Callable[[Sequence[Measured]], Sequence[tuple[Measured, Finding]]]  # the cells that did other work
+    sentence: Callable[[Finding], str]  # of such a finding, as in kbench/words/sentences.py
+    explained: Callable[[Measured, Finding], Finding]  # how a cell's epoch differs, with the reason if it knows that
 
 
 @dataclass(frozen=True)
@@ -300,6 +335,10 @@ class Hooks:
         """What does the cell in a backend's process; None to leave it to the core, which runs an example."""
 
     @_declares(firstresult=True)
+    def engine(self, task: CellTask) -> Engine | None:
+        """What lets the workers of the cell train one model; None of a cell that has one."""
+
+    @_declares(firstresult=True)
     def in_place(
         self, task: CellTask, example: Example, backend: Backend, device: Device, backends: Sequence[Backend]
     ) -> InPlace | None:
@@ -323,6 +362,10 @@ class Hooks:
     @_declares
     def columns(self) -> Sequence[Column]:  # type: ignore[empty-body]
         """Figures of rows, found from their processes. Files, tables, `--columns` and `--sort` have them by name."""
+
+    @_declares
+    def work_check(self) -> WorkCheck:  # type: ignore[empty-body]
+        """Whether cells did the work that they should. Those that did not are not compared."""
 
     @_declares
     def of_machine(self, plan: Plan, earlier: Mapping[str, Any]) -> Mapping[str, Any]:  # type: ignore[empty-body]
@@ -439,6 +482,12 @@ def guest_driver(task: CellTask) -> GuestDriver | None:
     return driver
 
 
+def engine(task: CellTask) -> Engine | None:
+    """What lets the workers of the cell train one model; None if it has one."""
+    found: Engine | None = plugins().hook.engine(task=task)
+    return found
+
+
 def in_place(
     task: CellTask, example: Example, backend: Backend, device: Device, backends: Sequence[Backend]
 ) -> InPlace | None:
@@ -467,6 +516,12 @@ def program_parts(asked: Mapping[str, Any]) -> Sequence[ProgramPart]:
 def columns() -> dict[str, Column]:
     """The columns of features, by name."""
     return once(((column.name, column) for of_feature in plugins().hook.columns() for column in of_feature), "column")
+
+
+@cache
+def work_checks() -> dict[str, WorkCheck]:
+    """The checks of features, by the kind of their findings."""
+    return {one.kind: one for one in plugins().hook.work_check()}
 
 
 def of_machine(plan: Plan, earlier: Mapping[str, Any]) -> dict[str, Any]:

@@ -242,12 +242,6 @@ class Summary:
     speed_up: float | None = field(init=False, metadata=figure(title="speed-up"))
     speed_up_interval: Interval | None = field(init=False, metadata=figure("speed_up", "ends"))
     efficiency: float | None = field(init=False, metadata=figure(title="efficiency"))  # of a worker: its part of that
-    # of a steady epoch, of which a worker exchanged gradients: mean over workers, median over epochs
-    communication_seconds: float | None = field(
-        default=None, metadata=figure(title="communication", unit="s", shown="speed")
-    )
-    # of the worker that takes most
-    worker_memory_mib: float | None = field(default=None, metadata=figure(title="MiB per worker", shown="speed"))
     # No columns.
     of_features: Mapping[str, float | None] = field(default_factory=dict, metadata=HIDDEN)  # by their columns' names
     ratios: Mapping[str, Ratio] = field(default_factory=dict, metadata=HIDDEN)  # by kind

@@ -32,7 +32,7 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_I
 SLOW_FIXTURES = {"bench", "kbench", "browser"}
 SLOW = {"bootstrap", "cluster", "datasets", "environments", "faults", "outputs", "plots", "real"}
 SLOW |= {"test_documentation_site.py", "test_left_out.py", "test_packaging.py", "test_security.py"}
-SLOW |= {"test_gpu_memory.py", "test_launcher.py", "test_progress.py"}
+SLOW |= {"test_faults_of_workers.py", "test_gpu_memory.py", "test_launcher.py", "test_progress.py"}
 
 
 def parts(item: pytest.Item) -> set[str]:

@@ -36,8 +36,8 @@ model.add(Dense(3, activation="softmax", input_shape=(3,)))
 model.compile("categorical_crossentropy", SGD(lr=0.5), [])
 model.fit(x, y, batch_size=8, epochs=2, initial_epoch=0, shuffle=False, verbose=0, callbacks=[])
 """
-# What would need releases of JAX and Keras, or an engine of several workers: test_cli_variants.py and
-# test_cli_workers.py in tests/commands have such commands with fakes.
+# What would need releases of JAX and Keras, or an engine of several workers: tests/commands/test_cli_variants.py and
+# tests/features/workers/test_cli_workers.py have such commands with fakes.
 ONLY_READ = ("bisect", "jax@0.9", "--workers")
 IN_MINIATURE = {"--profile full --repeats 3": "--profile smoke --repeats 3", "--budget 10m": "--budget 0.1s"}
 

@@ -268,7 +268,7 @@ def test_no_code_opens_a_port() -> None:
                 assert found <= ({"asyncio"} if path.name == "make_python.py" else set()), path  # of a client
             if isinstance(node, ast.Attribute):
                 # Workers of one training find each other at ports of 127.0.0.1.
-                free = {"bind", "listen"} if path.name in ("workers.py", "worker_processes.py") else set()
+                free = {"bind", "listen"} if path.name in ("workers.py", "processes.py") else set()
                 assert node.attr not in {"listen", "bind", "mktemp", "Listener", "Manager"} - free, path
 
 

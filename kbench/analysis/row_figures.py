@@ -157,7 +157,6 @@ def summary(row: RowProcesses, differs: Mapping[str, tuple[Finding, ...]]) -> Su
         **_of_time(row),
         **_of_memory(row),
         **_of_learning(row),
-        **_of_workers(row),
         "fingerprint": next(filter(None, known), ""),
         "of_features": {name: column.value(row) for name, column in hooks.columns().items()},
     }
@@ -207,21 +206,6 @@ def _of_memory(row: RowProcesses) -> dict[str, Any]:
     return {
         "memory_growth_mib": row.grows.mib if row.grows else flat,
         "device_memory_source": " and ".join(sorted(filter(None, sources))),
-    }
-
-
-def _of_workers(row: RowProcesses) -> dict[str, Any]:
-    """How long several workers exchanged gradients, and what the one that takes most holds."""
-    exchanged, held = [], []
-    for one in row.ok:
-        steady = {epoch.epoch for epoch in step_times.steady(one.epochs)}
-        for number in sorted(steady):
-            exchanged += _known([_mean(at.communication_seconds for at in one.facts.workers if at.epoch == number)])
-        told = {at.rank: at.peak_mib for at in one.facts.workers if at.peak_mib is not None}  # of the last epoch
-        held += [max(told.values())] if len(told) == one.cell.workers > 1 else []  # none of those in one process
-    return {
-        "communication_seconds": step_times.median_of(exchanged),
-        "worker_memory_mib": step_times.median_of(held),
     }
 
 

@@ -19,6 +19,9 @@ from kbench.words.text import plain
 LINES_KEPT = 12  # of the log of a cell that did not end ok
 MOST_REASON = 500  # characters
 _OUT_OF_MEMORY = re.compile(r"out of memory|MemoryError|RESOURCE_?EXHAUSTED|bad_alloc|cannot allocate", re.IGNORECASE)
+_LOST = re.compile(
+    r"connection (was )?(closed|reset|refused|aborted)|Connection\w*Error|broken pipe|peer", re.IGNORECASE
+)
 
 
 def outcome_of(ended: Exit, report: store.GuestReport, task: CellTask, log: Path) -> Outcome:
@@ -69,6 +72,11 @@ def outcome_of(ended: Exit, report: store.GuestReport, task: CellTask, log: Path
         last_event="" if status == OK else plain(report.last),
         last_lines=() if status == OK else tuple(lines),
     )
+
+
+def is_lost(reason: str) -> bool:
+    """Whether that is how a process fails that lost another one."""
+    return bool(_LOST.search(reason)) or signal.SIGABRT.name in reason
 
 
 def _after_end(ended: Exit, task: CellTask) -> str:

@@ -341,10 +341,10 @@ def measure(
             reason = f"its events cannot be read: {error.strerror or error}"
             return Outcome(FAILED, reason, ended.seconds, ended.code, ended.peak_memory_mib)
         report = reports[0]
-        if task.processes > 1:
-            outcome = workers.outcome(ended, reports, task, of_each, numbers[0])
-        else:
-            outcome = outcome_of(ended, report, task, files.log)
+        outcome = outcome_of(ended, report, task, files.log)
+        engine = hooks.engine(task) if task.processes > 1 and outcome.status != OK else None
+        if engine:
+            outcome = engine.outcome(outcome, ended, reports, task, of_each, numbers[0])
         outcome = replace(outcome, compilation_cached=cached)
         if outcome.status == FAILED and report.facts.error:
             outcome = replace(outcome, reason=outcome.reason + advice.on_error(task, run_paths, outcome))

@@ -120,6 +120,7 @@ def spec(
         "scaling": task.scaling,
         **({"interface": run_paths.place.interface()} if run_paths.place and task.apart else {}),
         **({"whole": True} if task.engine == DIVIDING else {}),
+        **_engine(task),
     }
     return {
         **record,
@@ -156,6 +157,12 @@ def _driver(task: CellTask, run_paths: RunPaths) -> dict[str, Any] | None:
     file = run_paths.in_place.get((task.example, task.backend))
     folders = [portable(hooks.guest_folder(found.feature))]
     return {"driver": found.module, "folders": folders, "file": portable(file) if file else ""}
+
+
+def _engine(task: CellTask) -> dict[str, Any]:
+    """What lets its workers train one model, if there are several."""
+    found = hooks.engine(task)
+    return {"driver": found.module, "folders": [portable(hooks.guest_folder(found.feature))]} if found else {}
 
 
 def _guest_folders(part: Mapping[str, Any]) -> list[Path]:

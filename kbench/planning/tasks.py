@@ -136,9 +136,9 @@ def start_of_sha256(secret: str) -> str:
 
 
 def in_process(task: CellTask) -> tuple[str, ...]:
-    """The features whose guests do something in its process: its driver's, its part's, and those in a program's."""
-    driver, part, program = hooks.guest_driver(task), task.part, task.script or {}
-    of_driver = [driver.feature] if driver else []
+    """The features whose guests do something in its process: driver, engine, its part's, and those in a program's."""
+    part, program = task.part, task.script or {}
+    of_driver = [one.feature for one in (hooks.guest_driver(task), hooks.engine(task)) if one]
     of_part = [part["feature"], *part.get("with", ())] if part else []
     return tuple(dict.fromkeys([*of_driver, *of_part, *program.get("parts", ())]))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NewType, get_args
 
 from kbench.records.axes import Point
 
@@ -18,7 +18,6 @@ Difference = Literal[
     "received",  # in an epoch; aspect: samples, steps, sha256, validation_sha256, weights_changed, updates, ...
     "threads",  # changed meanwhile
     "cores",
-    "workers",  # several did not do what one does; aspect: untold, idle, samples, read
     "changing outputs",  # for the same samples, from pass to pass
     "epoch",  # its loss or scores; aspect: loss, accuracy, validation accuracy, validation loss
     "not finite",  # aspect: a score's name, weights, outputs; own: nan or infinite
@@ -49,7 +48,8 @@ Remark = Literal[
     "no training",  # of a fit: no weight changed
 ]
 Kind = Difference | Remark
-DIFFERENCES: frozenset[str] = frozenset(get_args(Difference))
+FeatureKind = NewType("FeatureKind", str)  # a difference that a feature finds (WorkCheck in kbench/hooks.py)
+_REMARKS: frozenset[str] = frozenset(get_args(Remark))
 OF_OUTPUTS = frozenset(("numbers", "not numbers", "shape", "shapes", "random"))
 # Aspects in which rows differ in how much work is done, and those that decide which scores a training can have.
 _OF_SIZE = frozenset(("number of parameters", "number of samples", "dtype"))
@@ -64,7 +64,7 @@ _OF_OPTIMIZER = frozenset(("learning_rate", "class_name"))
 class Finding:
     """What was found out about a row."""
 
-    kind: Kind
+    kind: Kind | FeatureKind
     subject: Point | None = None  # the row; None as long as it stands in none
     aspect: str = ""  # of what
     reference: str = ""  # the backend of the row that it is compared with; empty if it is not
@@ -80,7 +80,7 @@ class Finding:
     @property
     def differs(self) -> bool:
         """Whether rows that have it are not compared with others."""
-        return self.kind in DIFFERENCES and not self.explanation
+        return self.kind not in _REMARKS and not self.explanation
 
     @property
     def is_note(self) -> bool:

@@ -107,20 +107,6 @@ class Received(Event, frozen=True, tag="received"):
     not_finite: Count | None = None  # how many weights hold what is no finite number when it has ended
 
 
-class WorkerEpoch(Event, frozen=True, tag="worker"):
-    """What one of several workers did in an epoch."""
-
-    epoch: Count
-    rank: Count
-    samples: Count
-    batch_size: Count | None = None
-    read: str | None = None  # a sum of hashes of the samples that it read, modulo 2**64, in hexadecimal digits
-    read_of_all: str | None = None  # the same of the whole epoch, as one worker reads it
-    loss: float | None = None  # of its own samples
-    communication_seconds: Seconds | None = None
-    peak_mib: Mib | None = None  # of its memory so far
-
-
 class Library(msgspec.Struct, frozen=True):
     """A library of linear algebra or threads that the process had loaded."""
 
@@ -294,7 +280,6 @@ class Facts(msgspec.Struct, frozen=True, dict=True):  # which keeps what is aske
     step_elsewhere: Step | None = None  # the first one at a second point; None in old runs
     step_elsewhere_again: StepAgain | None = None
     received: dict[int, Received] = {}  # by the number of the epoch
-    workers: tuple[WorkerEpoch, ...] = ()  # where there are several
     stopped_after: int | None = None  # the epoch after which callbacks ended it
     transfer_seconds: float | None = None  # of a batch to the device, and a number back
     # How it went.

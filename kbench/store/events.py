@@ -27,7 +27,6 @@ from kbench.records.reported import (
     Site,
     Step,
     StepAgain,
-    WorkerEpoch,
     parse_facts,
 )
 from kbench.store.files import loads, read_bytes
@@ -37,7 +36,7 @@ LONGEST_TEXT = 1000  # characters that are kept of a note, or of any text in a l
 LONG_LINE = 1 << 16
 MOST_DAMAGED = 10_000  # lines, after which no more is read
 AGAIN = 1_000_000  # as runs of earlier versions number the round of a turn that is taken again
-MOST_WORKER_EPOCHS = 100_000
+MOST_OF_A_FEATURE = 100_000  # events of one kind
 MOST_NAMES = 1000  # notes, phases and sites: what comes after them is counted as damaged
 
 
@@ -192,7 +191,6 @@ class _Parts:
     returned: dict[str, Returned] = field(default_factory=dict)
     of: dict[str, dict[Any, Any]] = field(default_factory=dict)
     received: dict[int, Received] = field(default_factory=dict)
-    workers: dict[tuple[int, int], WorkerEpoch] = field(default_factory=dict)
     damaged: int = 0  # lines
 
     def take(self, event: msgspec.Struct | None, value: Mapping[str, Any]) -> str:
@@ -215,13 +213,10 @@ class _Parts:
                 self.notes.append(event.text[:LONGEST_TEXT])
             case StoppedEvent():
                 self.notes.append(f"its callbacks ended training after epoch {event.epoch}")
-            case Received() | WorkerEpoch():
-                return self._of_epoch(event)
+            case Received():
+                self.received[event.epoch] = event
             case FeatureEvent():
-                kind = str(value["event"])
-                key = hooks.event_kinds()[kind].key(event)
-                self.of.setdefault(kind, {})[key] = event
-                return str(key)
+                return self._of_feature(str(value["event"]), event)
             case Site():
                 self.sites[event.site] = event
             case Fit() if event.site in self.fits or len(self.fits) < MOST_NAMES:
@@ -233,13 +228,12 @@ class _Parts:
                 self.returned[event.site] = msgspec.structs.replace(self.returned.get(event.site, event), **given)
         return ""
 
-    def _of_epoch(self, event: Received | WorkerEpoch) -> str:
-        if isinstance(event, Received):
-            self.received[event.epoch] = event
-            return ""
-        if len(self.workers) < MOST_WORKER_EPOCHS:
-            self.workers[event.epoch, event.rank] = event
-        return f"of epoch {event.epoch}"
+    def _of_feature(self, name: str, event: FeatureEvent) -> str:
+        kind, found = hooks.event_kinds()[name], self.of.setdefault(name, {})
+        key = kind.key(event)
+        if key in found or len(found) < MOST_OF_A_FEATURE:
+            found[key] = event
+        return kind.said(event) or str(key)
 
     def report(self, last: str) -> GuestReport:
         """All of it; last: the last event."""
@@ -248,7 +242,6 @@ class _Parts:
             "returned": self.returned,
             "of": self.of,
             "received": self.received,
-            "workers": tuple(self.workers[place] for place in sorted(self.workers)),
             "fits": {site: tuple(calls) for site, calls in self.fits.items()},
             "notes": tuple(self.notes),
             "events_damaged": self.damaged,

@@ -216,16 +216,17 @@ def _measured(run: Path, cell: Cell, example: Mapping[str, Any], backend: Mappin
         **_data_facts(asked.get("data")),
     }
     notes = (*report.facts.notes, *filter(None, [outcome.after_end]))
-    workers = [*report.facts.workers]
+    of = report.facts.of
     for path in _of_further_workers(run, cell):
         with contextlib.suppress(OSError):
-            workers += read_events(path).facts.workers
+            told = read_events(path).facts.of
+            of = {**of, **{name: {**told[name], **of.get(name, {})} for name in told}}
     return Measured(
         cell=cell,
         outcome=outcome,
         epochs=report.epochs,
         phases=report.phases,
-        facts=msgspec.structs.replace(report.facts, notes=notes, workers=tuple(workers), **parse_facts(planned)),
+        facts=msgspec.structs.replace(report.facts, notes=notes, of=of, **parse_facts(planned)),
     )
 
 

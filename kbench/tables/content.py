@@ -302,12 +302,10 @@ def _on_scaling(rows: Sequence[Summary]) -> _Remarks:
             any(row.scaling == axes.WEAK for row in several)
         ),
     }
-    told = {"communication: of an epoch, as the engine tells it.": any(row.communication_seconds for row in several)}
     return {
         **_on(("speed-up",), {speed_up: bool(gained)}),
         **_on(("efficiency",), {"efficiency: speed-up / workers.": bool(gained)}),
         **_on(_WHOLE, ways),
-        **_on(("communication (s)",), told),
     }
 
 

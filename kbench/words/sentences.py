@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from kbench import hooks
 from kbench.records import workloads
 from kbench.records.findings import OF_SAMPLES, Finding
 from kbench.words import step_sentences
-from kbench.words.text import listed, significant
+from kbench.words.text import significant
 
 _HASHED = ("initial weights", "data", "validation data", *OF_SAMPLES[1:])  # a sentence can only say that they differ
 
@@ -19,7 +20,8 @@ _HASHED = ("initial weights", "data", "validation data", *OF_SAMPLES[1:])  # a s
 def sentence(found: Finding) -> str:
     """It in words, as a note has them: without a capital, and mostly without a full stop."""
     perhaps = found.about.get("perhaps")
-    return KINDS[found.kind](found) + (f". A known difference may be why: {perhaps.rstrip('.')}" if perhaps else "")
+    words = KINDS.get(found.kind) or hooks.work_checks()[found.kind].sentence
+    return words(found) + (f". A known difference may be why: {perhaps.rstrip('.')}" if perhaps else "")
 
 
 def all_of(several: Iterable[Finding]) -> tuple[str, ...]:
@@ -150,21 +152,6 @@ def _threads(found: Finding) -> str:
 def _cores(found: Finding) -> str:
     epoch = found.about["epoch"]
     return f"its number of cores was changed in epoch {epoch}: {found.own} instead of {found.other}"
-
-
-def _workers(found: Finding) -> str:
-    epoch, own, other = found.about["epoch"], found.own, found.other
-    match found.aspect:
-        case "untold":
-            return f"{own} of its {other} workers told what they did in epoch {epoch}"
-        case "idle" if len(own) == other - 1:
-            return f"one of its {other} workers did all the work of epoch {epoch}"
-        case "idle":
-            return f"{listed(f'worker {rank}' for rank in own)} did nothing in epoch {epoch}"
-        case "samples":
-            return f"its workers together trained on {own:,} samples in epoch {epoch} instead of {other:,}"
-        case _:
-            return f"its workers did not read each sample of epoch {epoch} once"
 
 
 def _epoch(found: Finding) -> str:
@@ -348,7 +335,6 @@ KINDS: Mapping[str, Callable[[Finding], str]] = {
     "received": _received,
     "threads": _threads,
     "cores": _cores,
-    "workers": _workers,
     "changing outputs": lambda found: (
         f"its outputs changed from pass to pass, by up to {significant(found.own, 2)} of the largest number"
     ),

@@ -102,7 +102,9 @@ def test_the_one_that_differs_from_most_is_named_with_the_score_that_people_know
 def test_outputs_of_models_without_weights_are_compared() -> None:
     cells = [call(name, returned(of, weights=[])) for name, of in (("keras3/jax", 0.3), ("keras3/torch", 0.9))]
     (only,) = said(*cells)
-    assert only.startswith("a model without weights computes otherwise on keras3/torch than on keras3/jax: outputs off")
+    assert only.startswith(
+        "a model without weights computes otherwise on keras3/torch than on keras3/jax: outputs off"
+    )
 
 
 def test_a_score_without_outputs_is_evaluated_otherwise_and_nobody_predicts() -> None:

@@ -33,9 +33,13 @@ WORDS = {
     "published": ["--suite"],
     "script": ["script", "--with"],
     "shims": ["--shims"],
+    "workers": [],
 }
 # And to summary.csv.
-COLUMNS = {"limit": ["operations_per_sample", "percent_of_limit"]}
+COLUMNS = {
+    "limit": ["operations_per_sample", "percent_of_limit"],
+    "workers": ["communication_seconds", "worker_memory_mib"],
+}
 COMMITTED = "reference-full-mnist_cnn"
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import msgspec
 
+from kbench import hooks
 from kbench.analysis.sameness import (
     epoch_losses,
     first_outputs,
@@ -17,7 +18,6 @@ from kbench.analysis.sameness import (
     line_losses,
     movements,
     trainings,
-    workers,
 )
 from kbench.analysis.sameness.declared import may_be_why
 from kbench.analysis.sameness.usual import majority
@@ -160,13 +160,17 @@ def compared(measured: Sequence[Measured]) -> tuple[dict[str, tuple[Finding, ...
                 found[one.cell.id] = [difference]
         for one, difference in line_losses.differences(comparable, lambda one: fingerprint(reported(one))):
             found.setdefault(one.cell.id, []).append(difference)
-    for one, difference in workers.differences(measured):
-        found.setdefault(one.cell.id, []).append(difference)
+    for check in hooks.work_checks().values():
+        for one, difference in check.differences(measured):
+            found.setdefault(one.cell.id, []).append(difference)
     return {cell: tuple(how) for cell, how in found.items()}, [_with(one, notes[one.cell.id]) for one in measured]
 
 
 def _of_epochs(cells: Sequence[Measured]) -> list[tuple[Measured, Finding]]:
-    return [(one, workers.explained(one, how)) for one, how in epoch_losses.differences(cells)]
+    found = epoch_losses.differences(cells)
+    for check in hooks.work_checks().values():
+        found = [(one, check.explained(one, how)) for one, how in found]
+    return found
 
 
 def _unlike_before_training(group: Sequence[Measured], found: dict[str, list[Finding]]) -> set[str]:

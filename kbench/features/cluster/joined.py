@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from kbench.cells.workers import is_lost
+from kbench.cells.outcomes import is_lost
 from kbench.features.cluster.messages import Result
 from kbench.records.values import FAILED, OK, TIMEOUT
 

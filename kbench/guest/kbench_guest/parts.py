@@ -1,4 +1,4 @@
-"""A feature's part of the guest: the driver that a cell's spec names, from the feature's own folder."""
+"""A feature's part of the guest: the module that a cell's spec names, from the feature's own folder."""
 
 import importlib
 import os
@@ -14,7 +14,7 @@ def driver(spec: Dict[str, Any]) -> Any:
 
 
 def imported(part: Dict[str, Any]) -> Any:
-    """The driver of a part."""
+    """The module of a part."""
     folders = [os.path.expanduser(one) for one in part["folders"]]
     sys.path[:0] = folders
     try:

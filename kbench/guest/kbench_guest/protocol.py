@@ -66,10 +66,6 @@ EVENTS = {
         "ready_seconds": "number?", "outputs_off": "number?", "not_finite": "integer?",
         "validation_sha256": "text?", "moved": "list?",
     },
-    "worker": {
-        "epoch": "integer", "rank": "integer", "samples": "integer", "batch_size": "integer?", "read": "text?",
-        "read_of_all": "text?", "loss": "number?", "communication_seconds": "number?", "peak_mib": "number?",
-    },
     "stopped": {"epoch": "integer"},
     "note": {"text": "text"},
     "site": {"site": "text", "task": "text", "facts": "object"},

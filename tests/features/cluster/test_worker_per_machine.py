@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from commands.test_cli_workers import CODE, GUEST
 from dask_cluster import DaskCluster, until
 from fake_bench import Bench, Said
+from features.workers.test_cli_workers import CODE, GUEST
 
 from kbench import store
+from kbench.features.workers import events
 from kbench.records.values import Measured
 
 pytestmark = pytest.mark.slow("starts schedulers and workers")
@@ -81,7 +82,7 @@ def test_each_worker_is_on_a_machine_of_its_own_and_all_that_they_told_is_kept_a
     cells = {one.cell.id: one for one in measured(bench) if one.cell.backend == "keras9/fake"}
     assert len(cells) == 8 and {one.outcome.status for one in cells.values()} == {"ok"}
     for one in cells.values():
-        ranks = {about.rank for about in one.facts.workers}
+        ranks = {about.rank for about in events.told(one.facts)}
         assert ranks == ({0, 1} if one.cell.workers == 2 else set())
     (kind,) = store.machines(bench.results / "mine")
     two = next(one.cell for one in cells.values() if one.cell.workers == 2)
@@ -143,4 +144,4 @@ def test_if_one_of_the_machines_goes_the_whole_block_waits_for_another_one(
     assert "[127.0.1.1] my_example: stopped after" in said
     assert re.search(r" s: worker [01] on 127\.0\.1\.2: its worker is gone", said), said
     (one,) = measured(bench)
-    assert one.outcome.status == "ok" and {about.rank for about in one.facts.workers} == {0, 1}
+    assert one.outcome.status == "ok" and {about.rank for about in events.told(one.facts)} == {0, 1}

@@ -3,9 +3,10 @@
 import contextlib
 from typing import TYPE_CHECKING, Any, Callable, ContextManager, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
+from kbench_guest import parts
 from kbench_guest.device import Device, Pending
 from kbench_guest.frameworks import recurrent
-from kbench_guest.frameworks.workers import NotHere, Workers
+from kbench_guest.frameworks.workers import Workers
 from kbench_guest.protocol import Refused
 
 if TYPE_CHECKING:
@@ -155,20 +156,10 @@ class Framework(Device, Weights, Steps, Layers):
     supports_run_eagerly = False  # whether run_eagerly keeps a model's steps from being compiled
     workers = Workers()  # with which the model trains
 
-    def engine(self, processes: int) -> Workers:
-        """What lets several workers train one model, in so many processes."""
-        return NotHere()
-
     def start_workers(self, spec: Dict[str, Any]) -> None:
-        """Called before the framework computes. Raises Refused if it cannot train with so many."""
-        about = spec.get("workers") or {}
-        if about.get("count", 1) == 1:
-            return
-        if spec["batch_size"] % about["count"]:
-            cannot = "a batch of %d cannot be divided among %d workers"
-            raise Refused("unsupported", cannot % (spec["batch_size"], about["count"]))
-        self.workers = self.engine(about["processes"])
-        self.workers.start(about, spec["device"])
+        """Called before the framework computes. Raises Refused if it cannot train with several."""
+        if spec.get("workers"):
+            self.workers = parts.imported(spec["workers"]).started(self, spec)
 
     def versions(self) -> Tuple[str, str]:
         """(version of the library that the model is written in, version of the framework below it)."""

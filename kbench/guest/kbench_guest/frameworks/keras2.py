@@ -10,7 +10,7 @@ import keras
 import numpy as np
 from keras import backend as K
 
-from kbench_guest.frameworks import keras_models, recurrent, theano_headers, trials, worker_devices, workers
+from kbench_guest.frameworks import keras_models, recurrent, theano_headers, trials
 from kbench_guest.frameworks.interface import DoneOnReturn, MXNetMixin
 from kbench_guest.protocol import Refused
 
@@ -256,12 +256,9 @@ class MXNet(MXNetMixin, Keras2):
     def kernels_compiled(self, model: Any) -> Set[str]:
         return recurrent.of_mxnet([output.symbol for output in model.outputs])
 
-    def engine(self, processes: int) -> workers.Workers:
-        return worker_devices.MXNetContexts(self.module)
-
     def compile_options(self, device: str) -> Dict[str, Any]:
-        if isinstance(self.workers, worker_devices.MXNetContexts):
-            return {"context": self.workers.names}
+        if self.workers.contexts:
+            return {"context": list(self.workers.contexts)}
         return {"context": ["gpu(0)"]} if device == "gpu" else {}  # the one GPU that the host lets this process see
 
     def make_optimizer(self, class_name: str, rate: Any, decay: float, settings: Dict[str, Any]) -> Any:

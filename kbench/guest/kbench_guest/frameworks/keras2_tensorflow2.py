@@ -16,7 +16,6 @@ from kbench_guest.frameworks.layers import every_layer
 class TensorFlow2(keras3.TensorFlow2):
     holds_metrics = "compiled_metrics"
     file_formats = (".h5",)
-    copies_steps = False
 
     def optimizers(self) -> Any:
         # Up to 2.12 `keras.optimizers` has older ones of the same names, and no schedules.

@@ -11,15 +11,7 @@ import numpy as np
 
 from kbench_guest.arrays import leaves
 from kbench_guest.device import Pending
-from kbench_guest.frameworks import (
-    keras_models,
-    recurrent,
-    time_steps,
-    trials,
-    worker_devices,
-    worker_processes,
-    workers,
-)
+from kbench_guest.frameworks import keras_models, recurrent, time_steps, trials
 from kbench_guest.frameworks.interface import DoneOnReturn, PyTorchMixin, TensorFlow2Mixin
 from kbench_guest.frameworks.layers import every_layer
 
@@ -225,12 +217,7 @@ class Keras3(keras_models.KerasModels):
 
 
 class TensorFlow2(TensorFlow2Mixin, Keras3):
-    copies_steps = True  # `train_on_batch` gives each worker the whole batch
     _compilations = 0
-
-    def engine(self, processes: int) -> workers.Workers:
-        kind = worker_devices.MirroredDevices if processes == 1 else worker_processes.MirroredProcesses
-        return kind(self.module, self.copies_steps)
 
     def step_hook(self, model: Any, kind: str, wrap: Callable[..., Any]) -> None:
         super().step_hook(model, kind, wrap)
@@ -264,9 +251,6 @@ class TensorFlow2(TensorFlow2Mixin, Keras3):
 
 class JAX(Keras3):
     kernels = ("LSTM",)
-
-    def engine(self, processes: int) -> workers.Workers:
-        return worker_devices.JAXDevices()
 
     _compilations: Optional[int] = None  # not asked yet
     _forgotten = 0
@@ -341,9 +325,6 @@ class JAX(Keras3):
 class PyTorch(PyTorchMixin, Keras3):
     supports_run_eagerly = False  # it runs eagerly unless jit_compile is on
     several_steps = keras_models.KerasModels.several_steps  # Keras 3 refuses it there
-
-    def engine(self, processes: int) -> workers.Workers:
-        return worker_processes.TorchProcesses(self.module)
 
     def fallbacks(self, model: Any) -> List[str]:
         if model.jit_compile:

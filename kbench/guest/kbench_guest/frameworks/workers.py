@@ -1,13 +1,6 @@
-"""Several workers that train one model together, each on its part of every batch.
+"""The workers that train one model together: here a single one, and what a feature with several overrides."""
 
-After every step all have the same weights. Either one process holds all of them, each on a device of its own, or each
-is a process. Which it is says the backend's file.
-"""
-
-from typing import Any, Callable, Dict, FrozenSet, List, Optional
-
-from kbench_guest.arrays import leaves, mapped
-from kbench_guest.protocol import Refused
+from typing import Any, Callable, Sequence
 
 
 class Workers:
@@ -17,26 +10,18 @@ class Workers:
     rank = 0  # of the first worker in this process
     here = 1  # workers in this process
     copy_steps = False  # whether `train_on_batch` gives each of them the whole batch
+    contexts: Sequence[str] = ()  # the devices of those in this process, if a model is compiled for them
 
     @property
     def observes(self) -> bool:
         """Whether this process looks at the model before and after its training: another would see the same."""
         return self.rank == 0
 
-    def start(self, about: Dict[str, Any], device: str) -> None:
-        """Called once before the framework computes. about: of the spec; device: 'cpu' or 'gpu'."""
-        self.count, self.rank = about["count"], about["rank"]
-        self.here = self.count // about["processes"]
-
     def join(self, model: Any) -> None:
         """Let the model, which is compiled and has its weights, train with the other workers."""
 
     def meet(self) -> None:
         """Wait for the other processes."""
-
-    def means(self, values: Dict[str, float]) -> Dict[str, float]:
-        """The means of these values over all processes."""
-        return values
 
     def mean_of_step(self, loss: float) -> float:
         """The loss of a step that was taken before the training, as Keras reports it."""
@@ -46,42 +31,9 @@ class Workers:
         """What ask() returns in the process of the first worker, which alone asks."""
         return ask()
 
-    def of_epoch(self, steps: FrozenSet[int]) -> None:
-        """An epoch begins; the parts of these steps' batches are kept, the first is 0."""
+    def shares(self, images: bool) -> Any:
+        """What sees which part of each epoch a worker reads; None where one reads all.
 
-    def step(self, number: int, model: Any) -> None:
-        """Called before each step of the epoch."""
-
-    def parts_seen(self) -> Dict[int, List[Any]]:
-        """{step: [the part of its batch, (inputs, targets), of each worker in this process]} of the steps to be kept,
-        as far as the framework shows it."""
-        return {}
-
-    def counted(self) -> Optional[List[int]]:
-        """How many samples each worker in this process has counted in this epoch; None if none counts."""
+        images: whether the channels of images come first.
+        """
         return None
-
-    def communication_seconds(self) -> Optional[float]:
-        """What this process spent on gradients of the others since it was asked before; None if nothing says so."""
-        return None
-
-    def cut(self, batch: Any) -> List[Any]:
-        """The parts of a batch, that this process was given, for the workers in it."""
-        size = len(leaves(batch[0])[0]) // self.here
-        return [mapped(lambda one, at=number * size: one[at : at + size], list(batch)) for number in range(self.here)]
-
-
-class NotHere(Workers):
-    """A framework for which nobody knows how."""
-
-    def start(self, about: Dict[str, Any], device: str) -> None:
-        raise Refused("unsupported", "kbench does not train with several workers on it")
-
-
-class Devices(Workers):
-    """All workers are in this process."""
-
-    def start(self, about: Dict[str, Any], device: str) -> None:
-        super().start(about, device)
-        if self.here != self.count:
-            raise Refused("unsupported", "its engine holds all workers in one process")

@@ -10,7 +10,7 @@ from kbench_guest import arrays, process, scores, sketches
 from kbench_guest.clock import StepClock
 from kbench_guest.frameworks.layer_settings import plain
 from kbench_guest.proof import first_outputs
-from kbench_guest.training import example_file, first_step, generation, recurrent_kernel, shares, timing
+from kbench_guest.training import example_file, first_step, generation, recurrent_kernel, timing
 from kbench_guest.training.between_epochs import ClockBetween, WeightsAndRateWatch
 from kbench_guest.training.callbacks import Callbacks
 from kbench_guest.training.received import ReceivedData
@@ -73,7 +73,7 @@ def train(
     """Train for spec['epochs'] epochs and write an event for each."""
     validation = watched(framework, model, spec, validating(framework, model, example, spec, validation_part))
     steps = framework.calls(example, feed.steps)
-    shared = shares.Shares(framework.workers, arrays.images_first(spec))
+    shared = framework.workers.shares(arrays.images_first(spec))
     received = ReceivedData(framework, model, spec, feed.steps, shared)
     turns = TurnClient(steps * spec["epochs"])
     within = WithinSteps(framework, steps)
@@ -110,7 +110,7 @@ def train(
         found = dict(received.found(calls if clock.hooked else None), **around.found(), **within.found)
         within.next_epoch()
         if shared:
-            logs = together(shared, epoch, feed, logs, found, events)
+            logs = shared.together(epoch, feed, logs, found, events)
         loss, accuracy = scores.training_scores(logs)
         result = dict(timed, epoch=epoch, samples=found.get("samples", feed.samples), loss=loss, accuracy=accuracy)
         result["teardown_seconds"] = late
@@ -129,21 +129,6 @@ def train(
             if not last:
                 events.write("stopped", epoch=epoch)
             return
-
-
-def together(
-    shared: shares.Shares, epoch: int, feed: Any, logs: Dict[str, float], found: Dict[str, Any], events: "Events"
-) -> Dict[str, float]:
-    """Report what the workers in this process did in an epoch; returns the logs of all workers.
-
-    found: what this process received, which becomes what all did.
-    """
-    for told in shared.found(epoch, feed.whole(epoch), loss=logs.get("loss")):
-        events.write("worker", **told)
-    if shared.workers.here < shared.workers.count:
-        found.pop("sha256", None)
-        found["samples"] = feed.samples
-    return shared.workers.means(logs)
 
 
 def _since(ready: Optional[float]) -> Optional[float]:

@@ -29,7 +29,7 @@ def guarded(do: Callable[..., Any], *args: Any) -> Any:
 
 
 class ReceivedData:
-    """steps: of an epoch, as asked for. shared: the Shares of several workers.
+    """steps: of an epoch, as asked for. shared: what `Workers.shares` returns.
 
     Arrays that a whole epoch is cut from are fingerprinted after its time ended, batches of a generator as they come.
     """

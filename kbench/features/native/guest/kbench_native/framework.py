@@ -18,11 +18,9 @@ from kbench_guest.frameworks.interface import (
     PyTorchMixin,
     TensorFlow2Mixin,
 )
-from kbench_native import workers
 
 if TYPE_CHECKING:
     from kbench_guest.clock import EpochClock
-    from kbench_guest.frameworks.workers import Workers
 
 
 class AnyFramework(Framework):
@@ -158,9 +156,6 @@ def _recurrent_in_chainer() -> Iterator[Set[str]]:
 
 
 class PyTorch(PyTorchMixin, AnyFramework):
-    def engine(self, processes: int) -> "Workers":
-        return workers.TorchTwin(self.module)
-
     def device(self, model: Any) -> str:
         found = [value.device.type for value in model.inside(self.module.Tensor)]
         return {"cpu": "cpu", "cuda": "gpu"}.get(found[0], "unknown") if found else "unknown"
@@ -168,9 +163,6 @@ class PyTorch(PyTorchMixin, AnyFramework):
 
 class JAX(AnyFramework):
     """And what is built on it. The weights of a step that is not done yet can be waited for."""
-
-    def engine(self, processes: int) -> "Workers":
-        return workers.JAXTwin()
 
     def _leaves(self, *trees: Any) -> List[Any]:
         import jax
@@ -217,9 +209,6 @@ class TensorFlow2(TensorFlow2Mixin, AnyFramework):
 
 
 class MXNet(MXNetMixin, AnyFramework):
-    def engine(self, processes: int) -> "Workers":
-        return workers.GluonContexts(self.module)
-
     def device(self, model: Any) -> str:
         modules, blocks = model.inside(self.module.mod.Module), model.inside(self.module.gluon.Block)
         contexts = [context for module in modules for context in module._context]

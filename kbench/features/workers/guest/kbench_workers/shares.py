@@ -9,7 +9,8 @@ from kbench_guest.arrays import leaves
 from kbench_guest.training.received import guarded, sums
 
 if TYPE_CHECKING:
-    from kbench_guest.frameworks.workers import Workers
+    from kbench_guest.protocol import Events
+    from kbench_workers.several import Several
 
 MODULUS = 1 << 64
 ODD = 0x9E3779B97F4A7C15  # 2 ** 64 divided by the golden ratio
@@ -19,13 +20,9 @@ Read = Tuple[int, int]  # samples, their number
 class Shares:
     """Of the workers in this process, epoch by epoch. images: whether the channels of images come first."""
 
-    def __init__(self, workers: "Workers", images: bool) -> None:
+    def __init__(self, workers: "Several", images: bool) -> None:
         self.workers, self._images = workers, images
         self._read: Dict[int, List[Read]] = {}  # of each step, for each worker
-
-    def __bool__(self) -> bool:
-        """Whether there are several."""
-        return self.workers.count > 1
 
     def begin(self, steps: FrozenSet[int]) -> None:
         """An epoch begins; the parts of these steps' batches are looked at, the first is 0."""
@@ -42,6 +39,20 @@ class Shares:
 
     def _of(self, number: int, batch: Any) -> Read:
         return len(leaves(batch[0])[0]), number_of(number, batch, self._images)
+
+    def together(
+        self, epoch: int, feed: Any, logs: Dict[str, float], found: Dict[str, Any], events: "Events"
+    ) -> Dict[str, float]:
+        """Report what the workers in this process did in an epoch; returns the logs of all workers.
+
+        found: what this process received, which becomes what all did.
+        """
+        for told in self.found(epoch, feed.whole(epoch), loss=logs.get("loss")):
+            events.write("worker", **told)
+        if self.workers.here < self.workers.count:
+            found.pop("sha256", None)
+            found["samples"] = feed.samples
+        return self.workers.means(logs)
 
     def found(self, epoch: int, batches: Iterable[Any], **local: Any) -> Iterator[Dict[str, Any]]:
         """The fields of an event for each worker in this process, after an epoch.

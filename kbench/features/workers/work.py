@@ -6,11 +6,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from kbench.features.workers import events
+from kbench.features.workers.events import WorkerEpoch
+from kbench.hooks import WorkCheck
 from kbench.records.epochs import Epoch
-from kbench.records.findings import Finding
-from kbench.records.reported import WorkerEpoch
+from kbench.records.findings import FeatureKind, Finding
 from kbench.records.values import OK, Measured
+from kbench.words.text import listed
 
+KIND = FeatureKind("workers")  # aspect: untold, idle, samples, read
 _MODULO = 1 << 64  # of what they tell of the samples that they read
 # It takes statistics of the batch, of which each worker has a part; in a step on trial each has all samples. What
 # dropout draws makes losses differ among any rows (see epoch_losses.py).
@@ -27,12 +31,12 @@ def differences(measured: Sequence[Measured]) -> list[tuple[Measured, Finding]]:
 def _of_cell(one: Measured) -> Finding | None:
     """The first difference."""
     by_epoch: dict[int, list[WorkerEpoch]] = {}
-    for about in one.facts.workers:
+    for about in events.told(one.facts):
         by_epoch.setdefault(about.epoch, []).append(about)
     for epoch in one.epochs:
         if how := _of_epoch(epoch, by_epoch.get(epoch.epoch, []), one.cell.workers):
             aspect, own, other = how
-            return Finding(kind="workers", aspect=aspect, own=own, other=other, about={"epoch": epoch.epoch})
+            return Finding(kind=KIND, aspect=aspect, own=own, other=other, about={"epoch": epoch.epoch})
     return None
 
 
@@ -71,3 +75,22 @@ def explained(one: Measured, found: Finding) -> Finding:
     low, high = sorted(math.nan if score is None else score for score in (found.own, found.other))
     within = high < math.inf and high - low <= MOST * abs(high)  # false of what is no number
     return replace(found, explanation=reason) if within else found.perhaps(reason)
+
+
+def sentence(found: Finding) -> str:
+    """What they did, in words."""
+    epoch, own, other = found.about["epoch"], found.own, found.other
+    match found.aspect:
+        case "untold":
+            return f"{own} of its {other} workers told what they did in epoch {epoch}"
+        case "idle" if len(own) == other - 1:
+            return f"one of its {other} workers did all the work of epoch {epoch}"
+        case "idle":
+            return f"{listed(f'worker {rank}' for rank in own)} did nothing in epoch {epoch}"
+        case "samples":
+            return f"its workers together trained on {own:,} samples in epoch {epoch} instead of {other:,}"
+        case _:
+            return f"its workers did not read each sample of epoch {epoch} once"
+
+
+CHECK = WorkCheck(KIND, differences, sentence, explained)

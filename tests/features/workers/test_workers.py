@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
 import pytest
 from fake_runs import cell, measured, replace
 
-from kbench.analysis.sameness import fingerprints, workers
+from kbench.analysis.sameness import fingerprints
 from kbench.analysis.summaries import summarise
 from kbench.comparison import scaling
+from kbench.features.workers import work
+from kbench.features.workers.events import WorkerEpoch
+from kbench.features.workers.events import told as kept
 from kbench.records.findings import Finding
 from kbench.records.values import Cell, Measured
+from kbench.store import events as store_events
 from kbench.summary import TO_ONE_WORKER, Summary
 from kbench.tables import sweeps
 from kbench.tables.answers import answer
@@ -31,12 +36,17 @@ def told(count: int, epochs: int = 3, **changes: Any) -> list[dict[str, Any]]:
     return [{"epoch": epoch, "rank": rank, **each} for epoch in range(1, epochs + 1) for rank in range(count)]
 
 
+def events(about: list[dict[str, Any]]) -> dict[str, Any]:
+    """The same as a cell's facts have it."""
+    return {"of": {"worker": {(one["epoch"], one["rank"]): WorkerEpoch(**one) for one in about}}}
+
+
 def of_workers(about: Any, count: int = 2, **facts: Any) -> Measured:
-    return measured(swept(count, 1), 9.0, 1.0, 1.01, facts={"workers": about, **facts})
+    return measured(swept(count, 1), 9.0, 1.0, 1.01, facts={**events(about), **facts})
 
 
 def said(one: Measured) -> list[str]:
-    return [sentence(how) for _, how in workers.differences([one])]
+    return [sentence(how) for _, how in work.differences([one])]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +91,7 @@ def speeds(**more: Any) -> list[Summary]:
     cells = [(swept(*key, **more), seconds) for key, seconds in times.items()]
     return summarise(
         [
-            measured(one, 9.0, seconds, seconds * 1.01, seconds * 0.99, facts={"workers": told(one.workers, 4)})
+            measured(one, 9.0, seconds, seconds * 1.01, seconds * 0.99, facts=events(told(one.workers, 4)))
             for one, seconds in cells
         ]
     )
@@ -109,7 +119,7 @@ def test_a_layer_that_takes_statistics_of_a_part_of_a_batch_explains_an_epoch_un
     normalized = of_workers(told(2), layers=[["BatchNormalization", {}, []], ["Dense", {}, []]])
 
     def explained(one: Measured, own: float | None) -> Finding:
-        return workers.explained(one, Finding(kind="epoch", aspect="loss", own=own, other=1.0, about={"epoch": 2}))
+        return work.explained(one, Finding(kind="epoch", aspect="loss", own=own, other=1.0, about={"epoch": 2}))
 
     assert explained(normalized, 1.2).explanation == "each worker has its own part of a batch for BatchNormalization"
     for far in (9.0, math.nan, math.inf, None):
@@ -130,7 +140,7 @@ def test_no_layer_explains_that_several_workers_take_another_step(layer: str) ->
 
         facts = {"first_step": step(change), "step_again": step(later), "layers": [[layer, {}, []]]}
         row = swept(count, 1)
-        return measured(row, 9.0, 1.0, 1.01, facts={"workers": told(count), **facts} if count > 1 else facts)
+        return measured(row, 9.0, 1.0, 1.01, facts={**events(told(count)), **facts} if count > 1 else facts)
 
     for changes, kind in (((2.0, 2.0), "first step"), ((1.0, 2.0), "last step")):
         one, two = stepped(1, 1.0, 1.0), stepped(2, *changes)
@@ -142,13 +152,21 @@ def test_no_layer_explains_that_several_workers_take_another_step(layer: str) ->
 def test_the_memory_of_a_worker_is_known_where_each_has_a_process() -> None:
     each = [{**one, "peak_mib": 500.0 + one["rank"]} for one in told(2)]
     shared = [{**one, "peak_mib": 900.0} if one["rank"] == 0 else one for one in told(2)]
-    assert [summarise([of_workers(about)])[0].worker_memory_mib for about in (each, shared)] == [501.0, None]
+    assert [summarise([of_workers(about)])[0].value("worker_memory_mib") for about in (each, shared)] == [501.0, None]
 
 
 def test_a_column_that_is_left_out_for_width_is_not_explained() -> None:
-    rows = [replace(row, communication_seconds=0.2) for row in speeds() if row.threads == 1]
+    rows = [replace(row, of_features={"communication_seconds": 0.2}) for row in speeds() if row.threads == 1]
     assert answer(rows).startswith("2 workers: 1.82 times")  # no other backend than the fastest
     wide, narrow = (text(rows, width=width) for width in (300, 70))
     for column in ("efficiency", "communication"):
         assert f"\n{column}: " in wide and f"\n{column}: " not in narrow
         assert column in narrow.partition("Left out here")[2]
+
+
+def test_what_workers_tell_is_kept_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_events, "MOST_OF_A_FEATURE", 3)
+    lines = [json.dumps({"event": "worker", **one}) for one in told(2)]
+    report = store_events.parse_events("".join(f"{line}\n" for line in lines).encode())
+    assert [(one.epoch, one.rank) for one in kept(report.facts)] == [(1, 0), (1, 1), (2, 0)]
+    assert report.last == "worker of epoch 3"

@@ -13,11 +13,12 @@ from typing import Any
 import psutil
 import pytest
 from fake_runs import cell
-from staged_runs import run_all, staged, staged_task
+from faults.staged_runs import run_all, staged, staged_task
 
 from kbench import store
 from kbench.cells import launcher, orphans, workers
 from kbench.cells.runner import EpochProgress, Listener
+from kbench.features.workers import events
 from kbench.planning.tasks import CellTask
 from kbench.records.values import Measured
 
@@ -81,7 +82,7 @@ def in_worker(number: int, what: str, epoch: int = 1) -> str:
 def test_workers_find_each_other_and_what_each_did_is_recorded(stage: Stage, count: int) -> None:
     found = stage.run("", workers=count, samples=12, batch_size=12)["one"]
     assert found.outcome.status == "ok" and [one.epoch for one in found.epochs] == [1, 2, 3]
-    told = [(one.epoch, one.rank, one.samples, one.batch_size) for one in found.facts.workers]
+    told = [(one.epoch, one.rank, one.samples, one.batch_size) for one in events.told(found.facts)]
     assert sorted(told) == [(epoch, rank, 12 // count, 12 // count) for epoch in (1, 2, 3) for rank in range(count)]
     own = [f"{kind}.worker{rank}" for kind in ("events", "log", "spec") for rank in range(1, count)]
     there = {path.stem for path in stage.folders["keras9/one"].iterdir()}
@@ -90,7 +91,7 @@ def test_workers_find_each_other_and_what_each_did_is_recorded(stage: Stage, cou
 
 def test_a_worker_alone_has_one_process_and_no_word_of_workers_in_its_spec(stage: Stage) -> None:
     found = stage.run("assert 'workers' not in spec", workers=1, engine="")["one"]
-    assert (found.outcome.status, found.facts.workers) == ("ok", ())
+    assert (found.outcome.status, events.told(found.facts)) == ("ok", [])
 
 
 @pytest.mark.parametrize("number", [0, 1])

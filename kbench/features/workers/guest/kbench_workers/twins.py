@@ -6,10 +6,10 @@ from typing import Any, Dict, FrozenSet, List
 import numpy as np
 
 from kbench_guest.arrays import mapped
-from kbench_guest.frameworks.worker_devices import NotedDevices, devices_of_jax
-from kbench_guest.frameworks.worker_processes import TorchProcesses
-from kbench_guest.frameworks.workers import Devices
 from kbench_guest.protocol import Refused
+from kbench_workers.devices import NotedDevices, devices_of_jax
+from kbench_workers.processes import TorchProcesses
+from kbench_workers.several import Devices
 
 
 class JAXTwin(NotedDevices):

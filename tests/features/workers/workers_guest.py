@@ -42,7 +42,7 @@ def read_of(samples):
     return "%x" % (sum((31 * one + 7) ** 3 for one in samples) % 2**64)
 
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "kbench" / "guest"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "kbench" / "guest"))
 from kbench_guest.turns import TurnClient  # noqa: E402
 
 spec = json.loads(Path(sys.argv[1]).read_text())

@@ -8,9 +8,9 @@ import socket
 from typing import Any, Callable, Dict, FrozenSet, List, Optional
 
 from kbench_guest.arrays import leaves, mapped
-from kbench_guest.frameworks.worker_devices import MirroredDevices
-from kbench_guest.frameworks.workers import Workers
 from kbench_guest.protocol import Refused
+from kbench_workers.devices import MirroredDevices
+from kbench_workers.several import Several
 
 # Of a wait for the other workers: processes that take turns are stopped for long, and the host ends one that hangs.
 FOREVER = datetime.timedelta(days=7)
@@ -25,7 +25,7 @@ class MirroredProcesses(MirroredDevices):
     observes = True
 
     def start(self, about: Dict[str, Any], device: str) -> None:
-        Workers.start(self, about, device)
+        Several.start(self, about, device)
         if self.here != 1:
             raise Refused("unsupported", "its engine has a process for each worker")
         task = {"type": "worker", "index": self.rank}
@@ -44,7 +44,7 @@ class MirroredProcesses(MirroredDevices):
         self._strategy.reduce("SUM", self._strategy.run(lambda: one), axis=None)
 
 
-class TorchProcesses(Workers):
+class TorchProcesses(Several):
     """Processes that PyTorch's DistributedDataParallel lets share their gradients, through gloo or NCCL."""
 
     _steps = 0  # of which the time for gradients was told

@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 from guest_modules import alone, guest
 
-WORKERS = alone("frameworks/workers")
+from kbench.base import paths
+
+SEVERAL = alone("several", paths.PACKAGE / "features" / "workers" / "guest" / "kbench_workers")
 
 
 @pytest.fixture
 def modules(tmp_path: Path) -> Iterator[list[ModuleType]]:
-    with guest(tmp_path, "training.shares", "training.feeding", "arrays") as loaded:
+    with guest(tmp_path, "kbench_workers.shares", "training.feeding", "arrays") as loaded:
         yield loaded
 
 
@@ -119,7 +121,7 @@ def test_processes_take_their_parts_of_what_an_example_makes(modules: list[Modul
     assert [x.reshape(-1).tolist() for x, _ in fed.whole(1)] == [[0, 1, 2, 3], [4, 5, 6, 7]]
 
 
-class Counting(WORKERS.Workers):  # type: ignore[misc,name-defined]
+class Counting(SEVERAL.Several):  # type: ignore[misc,name-defined]
     """Two workers in a process, of which one was seen to read what the other should, and to count it."""
 
     def parts_seen(self) -> Any:
@@ -148,13 +150,3 @@ def test_what_a_framework_shows_counts_more_than_what_it_was_given(modules: list
     ]
     assert {int(one["read_of_all"], 16) for one in told} == {in_all(shares, list(enumerate(made)))}
     assert all("loss" not in one for one in told)  # it is not that of one worker
-
-
-def test_several_workers_cannot_divide_every_batch(tmp_path: Path) -> None:
-    with guest(tmp_path, "frameworks.interface", "protocol") as (interface, protocol):
-        framework = interface.Framework()
-        workers = {"count": 3, "rank": 0, "processes": 1, "addresses": []}
-        with pytest.raises(protocol.Refused, match="a batch of 128 cannot be divided among 3 workers"):
-            framework.start_workers({"workers": workers, "batch_size": 128, "device": "cpu"})
-        with pytest.raises(protocol.Refused, match="kbench does not train with several workers on it"):
-            framework.start_workers({"workers": workers, "batch_size": 129, "device": "cpu"})

@@ -11,7 +11,7 @@ from guest_modules import guest
 
 def test_communication_is_that_of_an_epoch_though_the_average_falls(tmp_path: Path) -> None:
     told: dict[str, Any] = {}
-    with guest(tmp_path, "frameworks.worker_processes") as (processes,):
+    with guest(tmp_path, "kbench_workers.processes") as (processes,):
         workers = processes.TorchProcesses(None)
     workers._shared = SimpleNamespace(_get_ddp_logging_data=lambda: told)
     for iteration, nanoseconds, seconds in ((9, 8_000_000, 0.08), (19, 3_000_000, 0.03)):

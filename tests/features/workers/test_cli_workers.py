@@ -15,7 +15,7 @@ from kbench.errors import UserError
 from kbench.planning import request as requests
 from kbench.session import measure as measuring
 
-GUEST = Path(__file__).parents[1] / "faults" / "workers_guest.py"
+GUEST = Path(__file__).with_name("workers_guest.py")
 # The stub runs the whole example, whose imports it has not got: they are left out.
 CODE = EXAMPLE.replace("from keras.layers import Dense, Flatten\nfrom keras.models import Sequential\n", "")
 

@@ -8,8 +8,8 @@ from typing import Any, Dict, FrozenSet, List, Optional
 import numpy as np
 
 from kbench_guest.arrays import leaves, mapped
-from kbench_guest.frameworks.workers import Devices
 from kbench_guest.protocol import Refused
+from kbench_workers.several import Devices
 
 
 class NotedDevices(Devices):
@@ -94,7 +94,7 @@ def parts_of_jax(batch: Any, count: int) -> List[Any]:
 class MirroredDevices(Devices):
     """TensorFlow's MirroredStrategy: each device has a copy of the model, and the copies add up their gradients."""
 
-    def __init__(self, module: Any, copy_steps: bool = False) -> None:
+    def __init__(self, module: Any, copy_steps: bool) -> None:
         self._module, self.copy_steps = module, copy_steps
 
     def start(self, about: Dict[str, Any], device: str) -> None:
@@ -170,14 +170,14 @@ class MXNetContexts(Devices):
 
     def start(self, about: Dict[str, Any], device: str) -> None:
         super().start(about, device)
-        self.names = [f"{device}({number})" for number in range(self.count)]
+        self.contexts = [f"{device}({number})" for number in range(self.count)]
         from keras.backend import mxnet_backend
 
         shipped = mxnet_backend._get_mxnet_context
 
         def contexts(asked: Any) -> Any:
             """Keras takes every "cpu(1)" for the first one, where all would wait for each other."""
-            cpus = asked == self.names and device == "cpu"
+            cpus = asked == self.contexts and device == "cpu"
             return [self._module.cpu(number) for number in range(self.count)] if cpus else shipped(asked)
 
         mxnet_backend._get_mxnet_context = contexts

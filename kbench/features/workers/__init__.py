@@ -1,0 +1,1 @@
+"""Several workers: one model trained by all of them, each on its part of every batch."""

@@ -1,0 +1,66 @@
+"""Several workers train one model together, each on its part of every batch: `--workers`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kbench import hooks
+from kbench.hooks import Column, Engine, EventKind, WorkCheck
+
+if TYPE_CHECKING:
+    from kbench.cells.launcher import Exit
+    from kbench.planning.tasks import CellTask
+    from kbench.records.values import Outcome
+    from kbench.store import CellFolder, GuestReport
+
+
+@hooks.fills
+def engine(task: CellTask) -> Engine | None:
+    """The framework's own, by which gradients are shared."""
+    return OfFramework() if task.workers > 1 else None
+
+
+class OfFramework(Engine):
+    """It, and what is said if its workers lose each other."""
+
+    feature = "workers"
+    module = "kbench_workers.engines"
+
+    def outcome(
+        self,
+        first: Outcome,
+        ended: Exit,
+        reports: Sequence[GuestReport],
+        task: CellTask,
+        files: Sequence[CellFolder],
+        rank: int,
+    ) -> Outcome:
+        """That of the worker that is why the cell ended."""
+        from kbench.features.workers import outcomes
+
+        return outcomes.outcome(first, ended, reports, task, files, rank)
+
+
+@hooks.fills
+def events() -> Sequence[EventKind]:
+    """What each worker did in an epoch."""
+    from kbench.features.workers.events import WorkerEpoch
+
+    return (EventKind(WorkerEpoch, lambda event: (event.epoch, event.rank), lambda event: f"of epoch {event.epoch}"),)
+
+
+@hooks.fills
+def columns() -> Sequence[Column]:
+    """`communication_seconds` and `worker_memory_mib`."""
+    from kbench.features.workers.columns import COLUMNS
+
+    return COLUMNS
+
+
+@hooks.fills
+def work_check() -> WorkCheck:
+    """Whether they did one worker's work."""
+    from kbench.features.workers import work
+
+    return work.CHECK
