@@ -123,6 +123,15 @@ class Engine:
     feature = ""  # whose guest has it
     module = ""  # with `started(framework, spec)`, which returns this process's Workers of frameworks/workers.py
 
+    def of_row(
+        self, row: CellTask, backend: Backend, device: Device, gpus: Sequence[Device], apart: bool
+    ) -> tuple[str, str]:
+        """(what the workers are, as `CellTask.engine` has it; why they cannot train together, or nothing).
+
+        gpus: all of this machine. apart: each is on a machine of its own.
+        """
+        raise NotImplementedError
+
     def outcome(
         self,
         first: Outcome,
@@ -330,6 +339,10 @@ class Hooks:
     def planned(self, request: Request) -> Sequence[str]:  # type: ignore[empty-body]
         """Lines of the plan that a run begins with. Each is `  WORD       what it is`."""
 
+    @_declares
+    def planned_work(self, plan: Plan) -> Sequence[str]:  # type: ignore[empty-body]
+        """More such lines, further below: on how its cells are measured."""
+
     @_declares(firstresult=True)
     def guest_driver(self, task: CellTask) -> GuestDriver | None:
         """What does the cell in a backend's process; None to leave it to the core, which runs an example."""
@@ -476,6 +489,11 @@ def planned(request: Request) -> list[str]:
     return [line for lines in plugins().hook.planned(request=request) for line in lines]
 
 
+def planned_work(plan: Plan) -> list[str]:
+    """And on how its cells are measured."""
+    return [line for lines in plugins().hook.planned_work(plan=plan) for line in lines]
+
+
 def guest_driver(task: CellTask) -> GuestDriver | None:
     """The feature's driver that does the cell; None if the core's does."""
     driver: GuestDriver | None = plugins().hook.guest_driver(task=task)
@@ -521,7 +539,7 @@ def columns() -> dict[str, Column]:
 @cache
 def work_checks() -> dict[str, WorkCheck]:
     """The checks of features, by the kind of their findings."""
-    return {one.kind: one for one in plugins().hook.work_check()}
+    return once(((check.kind, check) for check in plugins().hook.work_check()), "kind of finding")
 
 
 def of_machine(plan: Plan, earlier: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from kbench import datasets, hooks
 from kbench.base.masking import masked_variables
 from kbench.errors import Unavailable, Unsupported, UserError
 from kbench.planning.request import MAX, Request
-from kbench.planning.tasks import DIVIDING, MACHINES, PROCESSES, CellTask, of_build, with_guest
+from kbench.planning.tasks import CellTask, of_build, with_guest
 from kbench.records import axes
 from kbench.records.axes import (
     BACKEND,
@@ -87,7 +87,6 @@ def of_example(
         varied += (THREADS,) if WORKERS in varied and THREADS not in varied else ()
     for values, source, device, backend in product(sizes, sources or ("",), devices, backends):
         of_backend, verdict = fields_of_backend(backend, example.task, request, device)
-        alone = _cannot_work_together(example, backend, values, device, gpus, request.worker_per_machine)
         for layout in _layouts(example, backend, request.on(LAYOUT), device):
             row = CellTask(
                 values=axes.complete(
@@ -108,10 +107,10 @@ def of_example(
                 passed=passed,
                 memory_limit_mib=request.memory_limit_mib,
                 script=_of_script(request, backend),
-                engine=_engine(backend, values, request),
                 **_of_example(example, request, values),
                 **of_backend,
             )
+            row, alone = _with_workers(row, backend, device, gpus, request.worker_per_machine)
             row, nothing = _in_place(row, example, backend, device, backends)
             found = verdict or nothing or alone
             if impossible:
@@ -119,45 +118,17 @@ def of_example(
             yield with_guest(row), found
 
 
-def _engine(backend: Backend, values: Mapping[str, Value], request: Request) -> str:
-    """What the workers of a cell are; empty if there is one."""
-    if int(values[WORKERS]) == 1:
-        return ""
-    if not request.worker_per_machine:
-        return backend.workers
-    return MACHINES if backend.workers == PROCESSES else DIVIDING if backend.workers_apart else backend.workers
-
-
-def _cannot_work_together(
-    example: Example,
-    backend: Backend,
-    values: Mapping[str, Value],
-    device: Device,
-    gpus: Sequence[Device],
-    apart: bool,
-) -> Outcome | None:
-    """The outcome of several workers that cannot train together; None if they can, or there is one. apart: each is on
-    a machine of its own.
-    """
-    count, batch = int(values[WORKERS]), int(values[BATCH_SIZE])
-    there = sum((one.index or 0) >= (device.index or 0) for one in gpus)
-    possible = {
-        "only training has several workers": example.task != TRAIN,
-        backend.no_workers or f"{backend.name} trains with one worker only": not backend.workers,
-        backend.one_machine or "its workers are devices of one process, so they are on one machine": (
-            apart and backend.workers != PROCESSES and not backend.workers_apart
-        ),
-        f"{backend.one_thread_each}: give each one thread with --threads 1": (
-            bool(backend.one_thread_each) and device.kind == "cpu" and int(values[THREADS]) > 1
-        ),
-        f"a batch of {batch:,} cannot be divided among {count} workers": values[SCALING] != WEAK
-        and batch % count > 0,
-        f"{count} workers need {count} GPUs from {device.label} on, of which this machine has {there}": (
-            device.kind == "gpu" and there < count and not apart
-        ),
-    }
-    why = next((text for text, applies in possible.items() if applies), "")
-    return Outcome(UNSUPPORTED, why) if why and count > 1 else None
+def _with_workers(
+    row: CellTask, backend: Backend, device: Device, gpus: Sequence[Device], apart: bool
+) -> tuple[CellTask, Outcome | None]:
+    """The row with what its workers are, if it has several, and the outcome if they cannot train together."""
+    if row.workers == 1:
+        return row, None
+    engine = hooks.engine(row)
+    if engine is None:
+        return row, Outcome(UNSUPPORTED, "this kbench has no feature that trains with several workers")
+    kind, why = engine.of_row(row, backend, device, gpus, apart)
+    return replace(row, engine=kind), Outcome(UNSUPPORTED, why) if why else None
 
 
 def _of_script(request: Request, backend: Backend) -> dict[str, Any] | None:

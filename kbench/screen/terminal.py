@@ -62,7 +62,7 @@ def print_plan(plan: Plan, missing: Sequence[str], instead: str = "", file: Text
     lines.append(f"  device     {', '.join(of_devices)}")
     if (most := max(request.numbers_on(axes.THREADS))) > max(cores()):
         lines.append(f"  threads    {most} are more than the cores here, {max(cores())}")
-    lines += _of_workers(plan)
+    lines += hooks.planned_work(plan)
     if any(backend.tuned for backend in plan.backends) and any(task.has_model for task in plan.tasks):
         lines.append("  settings   tuned for speed; --settings default,tuned measures both")
     noted: dict[str, list[str]] = {}
@@ -87,24 +87,6 @@ def print_plan(plan: Plan, missing: Sequence[str], instead: str = "", file: Text
         )
         lines += [f"             {line}" for line in dict.fromkeys(reasons)]
     print("\n".join(lines), file=file or sys.stdout, flush=True)
-
-
-def _of_workers(plan: Plan) -> list[str]:
-    """How several workers share the batch and the cores, and if there are too few of these."""
-    several = [task for task in plan.to_measure() if task.workers > 1]
-    if not several:
-        return []
-    counts = ", ".join(map(str, sorted({task.workers for task in plan.tasks})))
-    shared = "each has a batch" if several[0].scaling == axes.WEAK else "they share each batch"
-    threads = "threads: each has so many" if plan.request.threads_each else "they divide the cores"
-    lines = [f"  workers    {counts}: {several[0].scaling} scaling, {shared}; {threads}"]
-    most = max(several, key=lambda task: task.workers * task.threads)
-    if most.device == "cpu" and most.workers * most.threads > max(cores()):
-        of_each = axes.shown(axes.by_name(axes.THREADS), most.threads)
-        lines.append(
-            f"             {most.workers} workers with {of_each} each are more than the cores, {max(cores())}"
-        )
-    return lines
 
 
 QUIET, USUAL, VERBOSE = "quiet", "usual", "verbose"

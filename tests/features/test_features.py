@@ -137,10 +137,19 @@ def test_planted_a_core_that_speaks_of_a_feature_is_found(copied: Path, tmp_path
     assert "ModuleNotFoundError" in said(place, "setup", "--backends", "jax", status=1)
 
 
-def test_without_its_feature_a_native_backend_is_a_row_that_says_so(copied: Path, tmp_path: Path) -> None:
-    place = without(["native"], copied, tmp_path)
-    planned = said(place, "--backends", "native/torch", "--examples", "mnist_mlp", "--dry-run")
-    assert "this kbench has no feature that measures native backends" in " ".join(planned.split())
+@pytest.mark.parametrize(
+    ("name", "asked", "lacks"),
+    [
+        ("native", ("native/torch",), "measures native backends"),
+        ("workers", ("keras3/torch", "--workers", "2"), "trains with several workers"),
+    ],
+)
+def test_without_its_feature_a_row_that_needs_it_says_so(
+    name: str, asked: Sequence[str], lacks: str, copied: Path, tmp_path: Path
+) -> None:
+    place = without([name], copied, tmp_path)
+    planned = said(place, "--examples", "mnist_mlp", "--dry-run", "--backends", *asked)
+    assert f"this kbench has no feature that {lacks}" in " ".join(planned.split())
 
 
 @pytest.mark.slow("it measures with a copy of the code, and lists committed runs")

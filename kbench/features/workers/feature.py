@@ -10,8 +10,9 @@ from kbench.hooks import Column, Engine, EventKind, WorkCheck
 
 if TYPE_CHECKING:
     from kbench.cells.launcher import Exit
+    from kbench.planning.plan import Plan
     from kbench.planning.tasks import CellTask
-    from kbench.records.values import Outcome
+    from kbench.records.values import Backend, Device, Outcome
     from kbench.store import CellFolder, GuestReport
 
 
@@ -27,6 +28,14 @@ class OfFramework(Engine):
     feature = "workers"
     module = "kbench_workers.engines"
 
+    def of_row(
+        self, row: CellTask, backend: Backend, device: Device, gpus: Sequence[Device], apart: bool
+    ) -> tuple[str, str]:
+        """By the backend's file."""
+        from kbench.features.workers import possible
+
+        return possible.kind(backend, apart), possible.why_not(row, backend, device, gpus, apart)
+
     def outcome(
         self,
         first: Outcome,
@@ -40,6 +49,14 @@ class OfFramework(Engine):
         from kbench.features.workers import outcomes
 
         return outcomes.outcome(first, ended, reports, task, files, rank)
+
+
+@hooks.fills
+def planned_work(plan: Plan) -> Sequence[str]:
+    """How many, and how they share the batch and the cores."""
+    from kbench.features.workers import planned
+
+    return planned.lines(plan)
 
 
 @hooks.fills
