@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from kbench import hooks
+from kbench.additions import Command
 from kbench.base.masking import masked_arguments
 from kbench.cli import core_commands, hints
 from kbench.cli.options import asked_by, how
 from kbench.environments.interpreters import CHANNEL
 from kbench.errors import UserError
-from kbench.hooks import Command
 from kbench.version import __version__
 from kbench.words.text import meant, nearest
 
@@ -213,7 +213,7 @@ def examples_of(command: str) -> str:
     """The text below the command's options: help that names backends is in a file, because code must not."""
     of_command, blank, rest = commands()[command].examples.read_text("utf-8").partition("\n\n")
     added = "".join(one.examples.read_text("utf-8") for one in hooks.further_options(command) if one.examples)
-    return f"{of_command.rstrip()}\n{added}".rstrip("\n") + blank + rest
+    return f"{of_command.rstrip()}\n{added}".rstrip("\n") + (blank or "\n") + rest
 
 
 def _overview() -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from kbench.additions import Command
 from kbench.cli.groups import DATA, DETAIL, HOW_OFTEN, MORE, OF_CELLS, OVERRIDES, SELECTION, SHOWN, VARIANTS, WHAT
-from kbench.hooks import Command
 
 _HELP = Path(__file__).parent / "help"
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kbench import hooks
+from kbench.additions import ReferenceLine, Section, Told
 from kbench.analysis.rows import Analysis
 from kbench.analysis.times import machine_stability
-from kbench.hooks import ReferenceLine, Section, Told
 from kbench.tables.content import Table
 
 

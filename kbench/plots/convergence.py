@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from kbench.additions import ReferenceLine
 from kbench.analysis.learning import learning_curves
-from kbench.hooks import ReferenceLine
 from kbench.plots.styles import (
     OWN,
     Key,

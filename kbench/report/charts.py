@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from kbench.additions import ReferenceLine
 from kbench.analysis.learning import learning_curves
 from kbench.analysis.times import step_times
 from kbench.analysis.times.overall import PerformanceProfile
 from kbench.analysis.times.shown_ratios import words as matrix_words
 from kbench.comparison.scaling import Lines
-from kbench.hooks import ReferenceLine
 from kbench.plots.convergence import METRICS, WIDE
 from kbench.plots.scaling import ideal_label, line_styles
 from kbench.plots.styles import Key, RowStyle, key, same_learning

@@ -10,12 +10,12 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 from matplotlib.colors import Colormap, LogNorm
 
+from kbench.additions import Section
 from kbench.analysis.learning.learning_curves import unrisen
 from kbench.analysis.times.overall import profiles
 from kbench.analysis.times.shown_ratios import open_rankings, shown_ratio, sure_ratio
 from kbench.analysis.times.shown_ratios import words as matrix_words
 from kbench.comparison.scaling import Lines, within
-from kbench.hooks import Section
 from kbench.plots.overview import scale
 from kbench.plots.performance_profile import in_words as profile_in_words
 from kbench.plots.performance_profile import of_backends

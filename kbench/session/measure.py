@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from kbench import hooks, store
+from kbench.additions import EndedRun
 from kbench.analysis.growing import GrowingRun
 from kbench.analysis.times import settling, spreads
 from kbench.cells import compiling, launcher, orphans, runner, workers
@@ -20,7 +21,6 @@ from kbench.cells.place import Place
 from kbench.cells.runner import Listener
 from kbench.cells.spec import RunPaths
 from kbench.errors import Interrupted, Stopped, UserError
-from kbench.hooks import EndedRun
 from kbench.machine import devices
 from kbench.planning.plan import Plan, make_plan
 from kbench.planning.request import Request

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kbench import hooks
-from kbench.hooks import ReferenceLine, Section
+from kbench.additions import ReferenceLine, Section
 from kbench.records.values import NATIVE, Measured
 from kbench.summary import Summary
 from kbench.tables import at_a_glance, heat_map

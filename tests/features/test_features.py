@@ -246,7 +246,7 @@ FOREIGN = '''"""Counts the letters of a word."""
 from pathlib import Path
 
 from kbench import hooks
-from kbench.hooks import Column, Command, FurtherOptions, RunKind
+from kbench.additions import Column, Command, FurtherOptions, RunKind
 from kbench.summary import Figure
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kbench import hooks
+from kbench.additions import Command
 from kbench.cli.groups import MORE
 from kbench.features.script.options import INSTEAD
-from kbench.hooks import Command
 from kbench.records import axes
 
 

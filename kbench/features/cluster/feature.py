@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 
 from kbench import hooks
-from kbench.hooks import FurtherOptions
+from kbench.additions import FurtherOptions
 
 _FLAG = {"action": "store_true"}
 _ON = {

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kbench import hooks
+from kbench.additions import Command
 from kbench.cli.option_types import list_of, ratio
 from kbench.features.compare.values import ALLOWABLE
-from kbench.hooks import Command
 
 
 @hooks.fills

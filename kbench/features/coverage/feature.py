@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kbench import hooks
+from kbench.additions import Command, EventKind, FurtherOptions, RunKind
 from kbench.cli.groups import MORE, OF_CELLS, WHAT
 from kbench.cli.option_types import list_of
 from kbench.features.coverage.values import ABSENT, CHANGES, CRASHES, DIFFERS, HANGS, KIND, RAISES
-from kbench.hooks import Command, EventKind, FurtherOptions, RunKind
 from kbench.records import axes
 
 if TYPE_CHECKING:

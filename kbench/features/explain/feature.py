@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kbench import hooks
-from kbench.hooks import EndedRun, EventKind, FurtherOptions, Told
+from kbench.additions import EndedRun, EventKind, FurtherOptions, Told
 
 if TYPE_CHECKING:
     from kbench.analysis.rows import Analysis

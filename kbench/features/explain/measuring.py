@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from kbench import store
+from kbench.additions import EndedRun
 from kbench.cells.spec import RunPaths
 from kbench.features.explain import import_times
 from kbench.features.parity import KIND, check
 from kbench.features.script import standard_input
-from kbench.hooks import EndedRun
 from kbench.planning.plan import Plan
 from kbench.planning.request import OTHER_JIT, SAME_BATCH, Script
 from kbench.planning.tasks import CellTask, with_guest

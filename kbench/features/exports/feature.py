@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from kbench import hooks
+from kbench.additions import Command
 from kbench.base.paths import with_home
 from kbench.cli.option_types import list_of
-from kbench.hooks import Command
 
 FORMATS = ("parquet", "json", "tensorboard", "mlflow")
 _HERE = Path(__file__).parent

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kbench import hooks
-from kbench.hooks import Column
+from kbench.additions import Column
 
 if TYPE_CHECKING:
     from kbench.planning.plan import Plan

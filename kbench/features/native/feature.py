@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kbench import hooks
-from kbench.hooks import GuestDriver, InPlace, Plot, Told
+from kbench.additions import GuestDriver, InPlace, Plot, Told
 from kbench.records.values import NATIVE
 
 if TYPE_CHECKING:

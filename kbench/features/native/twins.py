@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from kbench.additions import InPlace
 from kbench.errors import Unsupported, UserError
-from kbench.hooks import InPlace
 from kbench.planning.tasks import CellTask
 from kbench.records.values import NATIVE, SCRIPT, Backend, Device, Example, base
 from kbench.selection.examples import computed, parsed

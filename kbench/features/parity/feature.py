@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kbench import hooks
+from kbench.additions import Command, EventKind, RunKind
 from kbench.cli.groups import DATA, MORE, NUMBERS, OF_CELLS, SELECTION
 from kbench.features.parity import KIND
 from kbench.features.script.options import INSTEAD
-from kbench.hooks import Command, EventKind, RunKind
 from kbench.records import axes
 
 if TYPE_CHECKING:

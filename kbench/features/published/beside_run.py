@@ -10,7 +10,7 @@ from kbench.commands import choices
 from kbench.commands.named_runs import described, rows_of
 from kbench.errors import UserError
 from kbench.features.published import figure_tables, figures
-from kbench.features.published.feature import PUBLISHED
+from kbench.features.published.values import PUBLISHED
 from kbench.screen import terminal
 from kbench.tables.csv import records_csv
 from kbench.words.text import as_json

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kbench.additions import ChosenExamples
 from kbench.features.published import suites
-from kbench.hooks import ChosenExamples
 from kbench.planning.request import cores
 from kbench.records.values import Device
 from kbench.selection.known import known_examples

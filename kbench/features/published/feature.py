@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kbench import hooks
-from kbench.hooks import ChosenExamples, FurtherOptions, ReferenceLine, Section, Told
+from kbench.additions import ChosenExamples, FurtherOptions, ReferenceLine, Section, Told
+from kbench.features.published.values import PUBLISHED, SUITES
 
 if TYPE_CHECKING:
     from kbench.analysis.rows import Analysis
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from kbench.records.values import Device
 
 _HERE = Path(__file__).parent
-SUITES, PUBLISHED = "suites", "published"  # what `list` lists
 _SUITE = {
     "metavar": "SUITE",
     "help": "measure a suite: a name from `list suites`, or your own file.toml. --examples names some of its "

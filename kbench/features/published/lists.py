@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kbench.errors import UserError
 from kbench.features.published import figure_tables, figures, suites
-from kbench.features.published.feature import PUBLISHED, SUITES
+from kbench.features.published.values import PUBLISHED, SUITES
 from kbench.screen import terminal
 from kbench.selection.known import known_examples
 from kbench.tables import grid

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kbench import hooks
+from kbench.additions import Command, FurtherOptions, GuestDriver, Programs, Told
 from kbench.cli.groups import DETAIL, HOW_OFTEN, MORE, SHOWN, WHAT
 from kbench.features.script import options
-from kbench.hooks import Command, FurtherOptions, GuestDriver, Programs, Told
 from kbench.records import axes
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, Any
 
+from kbench.additions import Programs
 from kbench.base import paths
 from kbench.cells.spec import RunPaths, WorkTerms
 from kbench.features.script import choosing, process, reading, secrets_again, standard_input, workdir
-from kbench.hooks import Programs
 from kbench.planning.request import Request, Script
 from kbench.planning.tasks import CellTask
 from kbench.records.values import Backend, Example

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kbench import hooks
-from kbench.hooks import FurtherOptions, ProgramPart
+from kbench.additions import FurtherOptions, ProgramPart
 
 # What an error says if a shim would help.
 SERVED = (

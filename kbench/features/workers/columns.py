@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kbench.additions import Column
 from kbench.analysis.times import step_times
 from kbench.features.workers import events
-from kbench.hooks import Column
 from kbench.summary import Figure, Summary
 
 if TYPE_CHECKING:

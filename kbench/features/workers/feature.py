@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kbench import hooks
-from kbench.hooks import Column, Engine, EventKind, WorkCheck
+from kbench.additions import Column, Engine, EventKind, WorkCheck
 
 if TYPE_CHECKING:
     from kbench.cells.launcher import Exit

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from kbench.additions import WorkCheck
 from kbench.features.workers import events
 from kbench.features.workers.events import WorkerEpoch
-from kbench.hooks import WorkCheck
 from kbench.records.epochs import Epoch
 from kbench.records.findings import FeatureKind, Finding
 from kbench.records.values import OK, Measured

@@ -11,12 +11,12 @@ import pytest
 from fake_runs import COLORS, cell, fake_run, measured, summary
 
 from kbench import store
+from kbench.additions import ReferenceLine
 from kbench.analysis.summaries import summarise
 from kbench.features.published import figures as published
 from kbench.features.published.accuracies import PublishedAccuracy, match_published
 from kbench.features.published.accuracy_tables import table
 from kbench.features.published.figures import PublishedFigure
-from kbench.hooks import ReferenceLine
 from kbench.outputs import one_run
 from kbench.outputs.told import ToldRun
 from kbench.plots.convergence import _figure as draw
