@@ -245,3 +245,11 @@ def events_of(run: Path) -> list[Mapping[str, Any]]:
     """All that the guests of a run told, in the order of its cells' names."""
     files = sorted(run.glob("cells/*/events.jsonl"))
     return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
+def gets_hint(capture: pytest.CaptureFixture[str], typed: str, hint: str) -> None:
+    """A likely mistake was refused in one short line that says what to type."""
+    said = call(capture, *typed.split())
+    refused(said, hint)
+    line = said.err.rstrip("\n")
+    assert said.out == "" and line.endswith((".", "?")) and len(line) < 400, line
