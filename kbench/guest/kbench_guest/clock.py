@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kbench_guest.turns import TurnClient
 
 RUN_AHEAD = 2  # how many steps a framework may begin before earlier ones are done, if steps are slow
+FEWEST_USUAL = 3  # steps of an epoch that tell how long one takes
 WARM_SECONDS = 0.05  # after a pause, while pipelines fill and threads wake up
 LONG = 10  # so many times as long a step counts, also after a pause
 
@@ -182,7 +183,8 @@ class StepClock:
         """The epoch's time, without pauses, and its parts: {"seconds", "step_seconds", "rounds"}.
 
         seconds: from `start` to `end`. The first steps after a pause are slow: until WARM_SECONDS have passed, each
-        is replaced by the mean of the epoch's other steps.
+        is replaced by the median of the epoch's other steps, unless it took less or there are too few of them: the
+        only other one may be a last batch that is smaller, for which some backends compile.
         step_seconds: from each step's end to the next one's; the first from `start`, the last to `end`; their sum is
         `seconds`. Left out unless the end of every step is known.
         rounds: [round, first step, step after the last, again] of what counts in each turn, if there were turns.
@@ -202,10 +204,10 @@ class StepClock:
         counted = [(turn, self._warm(steps, first, last, first in pauses), last) for turn, first, last in turns]
         # Not the very first step, which compiles.
         usual = [seconds for (number, _), first, last in counted if number for seconds in steps[first:last]]
-        mean = sum(usual) / len(usual) if usual else None
+        each = sorted(usual)[len(usual) // 2] if len(usual) >= FEWEST_USUAL else None
         for (_, first, _), (_, warm, _) in zip(turns, counted):
-            if first in pauses and usual:
-                steps[first:warm] = [mean] * (warm - first)
+            if first in pauses and each is not None and each * (warm - first) < sum(steps[first:warm]):
+                steps[first:warm] = [each] * (warm - first)
         found: Dict[str, Any] = {"seconds": sum(steps) if pauses else end - start}
         found["step_seconds"] = [round(seconds, 7) for seconds in steps]
         if rounds and rounds[-1][0]:
