@@ -27,11 +27,14 @@ def check_measured(run: Finished, learns: bool = True) -> None:
         assert (row.status, row.differs) == ("ok", ()), row
     (fingerprint,) = {row.fingerprint for row in rows}
     assert fingerprint
+    validated: set[str | None] = set()
     for one in run.results().measured:
         if one.cell.backend in WHY_NOT:
             continue
         assert one.facts.weights_left == () and one.facts.device == DEVICES.get(one.cell.backend, "cpu")
         assert one.facts.backend_version not in ("", "unknown") and one.facts.libraries
+        assert one.facts.received.keys() == {epoch.epoch for epoch in one.epochs}
+        validated |= {of_epoch.validation_sha256 for of_epoch in one.facts.received.values()}
         first, *_, last = one.epochs
         assert not learns or last.val_loss < first.val_loss  # type: ignore[operator]
         for epoch in one.epochs:
@@ -39,6 +42,7 @@ def check_measured(run: Finished, learns: bool = True) -> None:
             assert sum(epoch.step_seconds) == pytest.approx(epoch.seconds, abs=1e-5)
         if one.cell.backend in NATIVE:
             assert one.facts.keras_version == ""
+    assert len(validated) == 1 and None not in validated, "what twins scored is hashed as what Keras did"
 
 
 def test_all_frameworks_train_mnist_mlp_without_keras_as_keras_does(kbench: Kbench) -> None:

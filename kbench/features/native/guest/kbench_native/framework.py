@@ -31,6 +31,7 @@ class AnyFramework(Framework):
 
     def __init__(self, module: Any) -> None:
         self.module = module
+        self._see_scored: Optional[Callable[[Dict[str, Any]], None]] = None
 
     def versions(self) -> Tuple[str, str]:
         return "", str(getattr(self.module, "__version__", ""))
@@ -47,8 +48,20 @@ class AnyFramework(Framework):
         return any(layer[0] in recurrent.LAYERS for layer in model.layers)
 
     def data_of_step(self, model: Any, args: Tuple[Any, ...]) -> Optional[Tuple[Any, Any, Any]]:
-        inputs, targets = args
-        return [inputs], [targets], []
+        inputs, *targets = args  # a validation's step has none
+        return [inputs], targets, []
+
+    @contextlib.contextmanager
+    def data_of_fit(self, see: Callable[[Dict[str, Any]], None]) -> Iterator[None]:
+        """While it is open, `evaluate` calls see(arguments)."""
+        self._see_scored = see
+        try:
+            yield
+        finally:
+            self._see_scored = None
+
+    def validation_hook(self, model: Any, wrap: Callable[..., Any]) -> None:
+        self.step_hook(model, "predict", wrap)
 
     def all_weights(self, model: Any) -> List[Any]:
         return model.weights()
@@ -69,6 +82,8 @@ class AnyFramework(Framework):
 
     def evaluate(self, model: Any, x: Any, y: Any, batch_size: int) -> Dict[str, float]:
         """{"loss", "accuracy"} of samples that fill whole batches."""
+        if self._see_scored:
+            self._see_scored({"x": x, "y": y, "batch_size": batch_size})
         predicted = model.predict(x, batch_size)
         return {"loss": scores.LOSSES[model.loss](predicted, y), "accuracy": scores.accuracy(predicted, y)}
 
