@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -77,26 +77,58 @@ def _compare_example(subjects: Sequence[Subject]) -> list[Agreement]:
     moves = {names[id(one)]: _own_deviations(one, scales) for one in there}
     pair = [subject for subject in subjects if any(subject.computed is one for one in sound)]
     rows = []
+    compared = []
     for subject in subjects:
         if len(pair) == 2 and any(subject is one for one in pair):
             # Two are equally far from their mean: what explains one explains both.
             subject = replace(subject, explained=of_both(pair, subject))
         else:
             subject = replace(subject, explained=(*subject.explained, *of_others(subjects, subject)))
-        computed = subject.computed
-        if computed is None:
-            rows.append(_row(subject, "", {}, None, {}))
-            continue
-        deviations, first = forward[id(computed)]
-        found = _with_reported(deviations, computed.reported, reported)
-        for number, middle in steps.items():
-            if middle is not None and number in computed.steps:
-                nearest = next((names[id(one)] for one in sound if one.steps.get(number) is middle), "")
-                own = computed.steps[number]
-                found[_named(number)] = replace(_deviation(own, middle, scales[number]), against=nearest)
-        row = _row(subject, standard.name if standard else "", found, first, moves)
-        rows.append(replace(row, by_others=by_others(subjects, subject, row.notes)))
+        computed, deviations = subject.computed, dict[str, Deviation]()
+        if computed is not None:
+            deviations = _with_reported(forward[id(computed)][0], computed.reported, reported)
+            for number, middle in steps.items():
+                if middle is not None and number in computed.steps:
+                    nearest = next((names[id(one)] for one in sound if one.steps.get(number) is middle), "")
+                    own = computed.steps[number]
+                    deviations[_named(number)] = replace(_deviation(own, middle, scales[number]), against=nearest)
+        compared.append(_Compared(subject, deviations))
+    for number, middle in steps.items():
+        _without_majority(compared, number, middle, moves)
+    for one in compared:
+        computed = one.subject.computed
+        first = None if computed is None else forward[id(computed)][1]
+        reference = standard.name if standard and computed is not None else ""
+        row = _row(one, reference, first, moves if computed is not None else {})
+        rows.append(replace(row, by_others=by_others(subjects, one.subject, row.notes)))
     return rows
+
+
+@dataclass
+class _Compared:
+    """A subject, with how far it is from what it is compared with."""
+
+    subject: Subject
+    deviations: dict[str, Deviation]
+    notes: list[str] = field(default_factory=list)
+
+
+def _without_majority(
+    compared: Sequence[_Compared], number: int, middle: ParityStep | None, moves: Mapping[str, Mapping[str, float]]
+) -> None:
+    """Where no two of several backends agree after so many steps, nobody is the measure: all are said to differ."""
+    what = _named(number)
+    stepped = [one for one in compared if what in one.deviations]
+    middles = [one for one in stepped if one.subject.computed and one.subject.computed.steps[number] is middle]
+    others = [one for one in stepped if one not in middles]
+    apart = [one for one in others if _reasons(what, one.deviations[what], _excuses(one, moves)) is None]
+    if len(middles) != 1 or len(others) < 2 or len(apart) < len(others):
+        return
+    nearest = min(others, key=lambda one: one.deviations[what].size)
+    against = nearest.subject.measured.cell.backend
+    middles[0].deviations[what] = replace(nearest.deviations[what], against=against)
+    for one in stepped:
+        one.notes.append(f"no two backends agree after {what}, so none of them is the measure")
 
 
 _Scales = Mapping[object, Scale]  # by the model's form
@@ -131,22 +163,16 @@ def _named(number: int) -> str:
 
 
 def _row(
-    subject: Subject,
-    reference: str,
-    deviations: Mapping[str, Deviation],
-    first: Deviation | None,
-    moves: Mapping[str, Mapping[str, float]],
+    compared: _Compared, reference: str, first: Deviation | None, moves: Mapping[str, Mapping[str, float]]
 ) -> Agreement:
     """`moves`: backend -> how far it deviates from itself."""
+    subject, deviations = compared.subject, compared.deviations
     cell, outcome = subject.measured.cell, subject.measured.outcome
     verdict = DIFFERS if subject.measured.facts.error_kind == OTHER_MODEL else outcome.status
     notes: list[str] = []
     if subject.computed is not None:
-        model = _model(subject)
-        explained = [one for one in subject.explained if can_show(one, model)]
-        excuses = [one for one in explained if not one.fault]
-        verdict, notes = verdict_on(deviations, [*excuses, *_rounding(deviations, cell.backend, moves)])
-        notes += _faults(replace(subject, explained=tuple(explained)), deviations)
+        verdict, notes = verdict_on(deviations, _excuses(compared, moves))
+        notes += [*compared.notes, *_faults(replace(subject, explained=_shown(subject)), deviations)]
         notes += subject.measured.facts.notes
         unread = [f"{layer.name}: {layer.unread}" for layer in subject.computed.layers if layer.unread]
         notes += [f"layers that could not be read: {'; '.join(unread)}"] if unread else []
@@ -165,6 +191,19 @@ def _row(
         first=first,
         notes=tuple(notes),
     )
+
+
+def _shown(subject: Subject) -> tuple[Explanation, ...]:
+    """The declared differences that its model can show."""
+    model = _model(subject)
+    return tuple(one for one in subject.explained if can_show(one, model))
+
+
+def _excuses(compared: _Compared, moves: Mapping[str, Mapping[str, float]]) -> list[Explanation]:
+    """What may explain how far it is from the others."""
+    backend = compared.subject.measured.cell.backend
+    declared = [one for one in _shown(compared.subject) if not one.fault]
+    return [*declared, *_rounding(compared.deviations, backend, moves)]
 
 
 def _model(subject: Subject) -> WordsOfLayers:

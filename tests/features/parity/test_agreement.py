@@ -152,6 +152,22 @@ def test_of_two_that_part_nobody_can_say_which() -> None:
     assert verdicts(computed(), computed(steps=(0.02, 0.02))) == ["differs", "differs"]
 
 
+def test_of_three_that_all_part_none_is_the_measure() -> None:
+    all_rows = rows(computed(), computed(steps=(0.0, 0.1)), computed(steps=(0.0, -0.15)))
+    assert [row.verdict for row in all_rows] == ["differs"] * 3
+    assert all(row.deviations["1 step"].size == 0 and row.deviations["10 steps"].size > 1e-3 for row in all_rows)
+    (said,) = {note for row in all_rows for note in row.notes}
+    assert said == "no two backends agree after 10 steps, so none of them is the measure"
+    (near, *_) = all_rows
+    assert near.deviations["10 steps"].against == "keras9/b1"
+
+
+def test_one_that_a_declared_difference_explains_leaves_the_middle_one_the_same() -> None:
+    known = Explanation(what=("10 steps",), bound=10.0, reason="known")
+    parting = (computed(), computed(steps=(0.0, 0.1)), computed(steps=(0.0, -0.15)))
+    assert verdicts(*parting, explained=(known,)) == ["same", "explained", "explained"]
+
+
 def test_what_explains_one_of_two_explains_both() -> None:
     parted = [
         Subject(measured(cell(backend="keras9/a")), computed(), (Explanation(("1 step",), 0.1, "known"),)),
