@@ -26,7 +26,9 @@ _WATCH: ContextVar[Callable[[int], None]] = ContextVar("watch", default=lambda p
 
 
 class InstallFailed(Exception):
-    """An installer failed. The text is the essential line of its output."""
+    """An installer failed. The text is the essential line of its output; unreachable: whether no index answered."""
+
+    unreachable = False
 
 
 def uv_program() -> str:
@@ -115,7 +117,14 @@ def run(command: Sequence[str], log: Path, environ: Mapping[str, str], cwd: Path
     with log.open("a", encoding="utf-8", errors="backslashreplace") as file:  # a path may be no text
         file.write(f"$ {' '.join(command)}\n{output.rstrip()}\n[exit status {code}]\n")
     if code != 0:
-        raise InstallFailed(essence(output) or f"{Path(command[0]).name} ended with status {code}")
+        address = _unreachable(output)
+        failure = InstallFailed(
+            f"{address} cannot be reached: {essence(output).rpartition(': ')[2]}"
+            if address
+            else essence(output) or f"{Path(command[0]).name} ended with status {code}"
+        )
+        failure.unreachable = bool(address)
+        raise failure
     return output
 
 
@@ -167,6 +176,13 @@ def essence(output: str) -> str:
         return lines[-1].strip()[:300] if lines else ""
     text = parts[0] if len(parts) == 1 else f"{parts[0].rstrip('. :')}: {parts[-1]}"
     return text.rstrip(". ")[:300]
+
+
+def _unreachable(output: str) -> str:
+    """The address in uv's output to which no connection could be made; empty if that was not why it failed."""
+    connects = re.search(r"client error \(Connect\)|dns error|connection refused|timed out", output, re.IGNORECASE)
+    address = re.search(r"Failed to fetch:? `?(https?://[^\s`]+)", output)
+    return address[1] if connects and address else ""
 
 
 # These would point uv and Python at another environment than the one being created.

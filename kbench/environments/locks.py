@@ -48,7 +48,8 @@ def _lock(backend: Backend, build: Build, report: Callable[[str], None]) -> Path
             try:
                 _compiled(backend, wanted, build.indexes, Path(folder), how).replace(lock)
             except installers.InstallFailed as failure:
-                raise UserError(f"There is no {backend.name}: {failure}.") from None
+                absent = "Cannot look up the versions of" if failure.unreachable else "There is no"
+                raise UserError(f"{absent} {backend.name}: {failure}.") from None
     return lock
 
 
@@ -81,7 +82,8 @@ def versions(backend: Backend, package: str, good: str, bad: str) -> list[str]:
             except installers.InstallFailed as failure:
                 if found and Version(found[-1]) >= Version(good):
                     return found[::-1]
-                raise UserError(f"There is no release {asked} for {backend.name}: {failure}.") from None
+                absent = "Cannot look up" if failure.unreachable else "There is no release"
+                raise UserError(f"{absent} {asked} for {backend.name}: {failure}.") from None
             (newest,) = pinned(made.read_text(encoding="utf-8")).values()
             found.append(newest)
             below = f"<{newest}"

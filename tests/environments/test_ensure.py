@@ -314,3 +314,21 @@ def test_variables_are_filled_in_for_the_cell(tmp_path: Path, cache: Path, monke
 )
 def test_of_what_an_installer_says_the_cause_is_kept(said: str, expected: str) -> None:
     assert installers.essence(said) == expected
+
+
+NO_ANSWER = """error: Request failed after 3 retries in 8.4s
+  cause: Failed to fetch: https://an.index/torch/
+  cause: client error (Connect)
+  cause: failed to lookup address information: Name or service not known"""
+
+
+@pytest.mark.parametrize(("said", "unreachable"), [(NO_ANSWER, True), ("error: no version of a matches b", False)])
+def test_an_index_that_does_not_answer_is_no_version_that_does_not_exist(
+    said: str, unreachable: bool, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-c", f"import sys; sys.exit({said!r})"]
+    with pytest.raises(installers.InstallFailed) as failed:
+        installers.run(command, tmp_path / "log", {}, tmp_path, 60)
+    assert failed.value.unreachable is unreachable
+    if unreachable:
+        assert str(failed.value) == "https://an.index/torch/ cannot be reached: Name or service not known"
