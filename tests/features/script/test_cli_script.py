@@ -73,6 +73,15 @@ def test_each_fit_and_the_whole_program_have_a_table(bench: Bench) -> None:
     ]
 
 
+def test_a_framework_that_the_program_imports_first_is_part_of_the_import(bench: Bench) -> None:
+    slow = (Path(__file__).parents[2] / "fake_keras" / "theano.py").read_text()
+    bench.example("theano.py", f"import time\ntime.sleep(0.5)\n{slow}")
+    path = bench.example("train.py", "import theano\nimport keras\n")
+    assert measure(bench, path).status == 0
+    (one,) = store.read(bench.runs()[-1]).measured
+    assert one.facts.program is not None and 0.5 < one.phases["import"] < one.facts.program.seconds
+
+
 def test_verbose_shows_each_epoch_and_a_dry_run_the_plan(bench: Bench) -> None:
     said = script(bench, "fit(3)\nimport time\ntime.sleep(0.6)\n", "--verbose")  # until the host has looked
     assert "train.py on keras9/fake: epoch 3, " in said.err

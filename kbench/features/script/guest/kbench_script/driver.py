@@ -47,6 +47,8 @@ class ScriptRun:
         self._remarks: List[str] = []  # on the data that it got
         self._random: List[Tuple[Any, Any]] = []  # states of Python's and numpy's numbers, before imports under way
         self._reported = False
+        self._importing = 0.0  # when the import of Keras began; 0 before that
+        self._framework_seconds = 0.0  # of the import of its framework before that
 
     def run(self) -> int:
         """Run the program; returns its exit status, or raises its SystemExit."""
@@ -81,6 +83,9 @@ class ScriptRun:
             "numpy": (None, self._after_numpy),
             "jax": (self._hold_random, self._put_random_back),
         }
+        framework = self._spec["keras_backend"].partition(".")[0]
+        if framework not in ("numpy", *modules) or framework == "jax":
+            modules[framework] = self._before_framework, self._after_framework
         if legacy_keras.PACKAGE not in modules:
             modules[legacy_keras.PACKAGE] = None, self._after_other_keras
         sys.meta_path.insert(0, Watched(modules))
@@ -114,6 +119,16 @@ class ScriptRun:
         elif "numpy" in sys.modules:
             self._after_numpy(sys.modules["numpy"])
 
+    def _before_framework(self) -> None:
+        """Of the backend: a program that imports it before Keras has imported a part of Keras."""
+        self._hold_random()
+        self._framework_began = time.perf_counter()
+
+    def _after_framework(self, module: Any) -> None:
+        if not self._importing:
+            self._framework_seconds += time.perf_counter() - self._framework_began
+        self._put_random_back(module)
+
     def _after_other_keras(self, _module: Any) -> None:
         self._remark(f"{in_words(*self._files.line())} also imports {legacy_keras.PACKAGE}, which is not observed")
 
@@ -124,7 +139,7 @@ class ScriptRun:
         self._importing = time.perf_counter()
 
     def _after_keras(self, module: Any) -> None:
-        seconds = time.perf_counter() - self._importing
+        seconds = time.perf_counter() - self._importing + self._framework_seconds
         if self._asked is not None:
             os.environ["KERAS_BACKEND"] = self._asked
         from kbench_guest import downloads, frameworks, process
