@@ -48,6 +48,7 @@ class ScriptRun:
         self._random: List[Tuple[Any, Any]] = []  # states of Python's and numpy's numbers, before imports under way
         self._reported = False
         self._importing = 0.0  # when the import of Keras began; 0 before that
+        self._framework_began = 0.0  # when an import of its framework began that goes on
         self._framework_seconds = 0.0  # of the import of its framework before that
 
     def run(self) -> int:
@@ -127,6 +128,7 @@ class ScriptRun:
     def _after_framework(self, module: Any) -> None:
         if not self._importing:
             self._framework_seconds += time.perf_counter() - self._framework_began
+        self._framework_began = 0.0
         self._put_random_back(module)
 
     def _after_other_keras(self, _module: Any) -> None:
@@ -136,7 +138,7 @@ class ScriptRun:
         self._hold_random()
         self._asked = os.environ.pop("KERAS_BACKEND", None)
         os.environ["KERAS_HOME"] = self._home
-        self._importing = time.perf_counter()
+        self._importing = self._framework_began or time.perf_counter()  # some frameworks import Keras themselves
 
     def _after_keras(self, module: Any) -> None:
         seconds = time.perf_counter() - self._importing + self._framework_seconds
