@@ -187,4 +187,12 @@ def test_of_an_error_in_a_traced_function_the_error_itself_is_told() -> None:
     AttributeError: 'M' object has no attribute 'nothing'
 """
     assert protocol.in_a_line(AttributeError(text)) == "AttributeError: 'M' object has no attribute 'nothing'"
+    unbuilt = "Unable to automatically build the model. Please build it yourself.\nException encountered:\n'%s'"
+    wrapped = RuntimeError(
+        unbuilt % "Exception encountered when calling Wrapper.call().\n\n\x1b[1mmat1 is Half\x1b[0m\n"
+    )
+    assert (
+        protocol.in_a_line(wrapped) == "RuntimeError: Exception encountered when calling Wrapper.call(). mat1 is Half"
+    )
+    assert protocol.in_a_line(RuntimeError(unbuilt % "mat1 is Half")) == "RuntimeError: mat1 is Half"
     assert protocol.in_a_line(ValueError("in user code:")) == "ValueError: in user code:"

@@ -100,12 +100,15 @@ class Refused(Exception):
 
 def in_a_line(error: BaseException) -> str:
     """An error's type and the first line of its message, and the line in bold that Keras puts below; of an error in a
-    function that TensorFlow traces, which has its trace first, the error itself.
+    function that TensorFlow traces, or in a model that Keras could not build, which come behind others, the error
+    itself.
     """
     text = str(error).strip()
-    itself = re.findall(r"^\s*(\w*(?:Error|Exception): .+)$", text, re.MULTILINE) if IN_TRACED in text else []
-    if itself:
-        return str(itself[-1])
+    _, unbuilt, itself = text.rpartition("Exception encountered:\n'")
+    text = itself.rstrip("'") if unbuilt else text
+    traced = re.findall(r"^\s*(\w*(?:Error|Exception): .+)$", text, re.MULTILINE) if IN_TRACED in text else []
+    if traced:
+        return str(traced[-1])
     first = (text.splitlines() or ["no message"])[0]
     bold = re.search(r"\x1b\[1m(.+?)(\x1b|\n)", text)
     more = " " + bold.group(1) if bold and bold.group(1) not in first else ""
