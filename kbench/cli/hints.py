@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import shlex
@@ -29,7 +30,9 @@ def no_command(arguments: Sequence[str], program: str, options: Collection[str],
     if word.endswith(_PROGRAMS) and (how := _how(word, program, rest, runs_programs)):
         return f"To {how}"
     if is_backends(word):
-        return f"Backends are named with --backends: `{program} --backends {word}{others}`"
+        more = list(itertools.takewhile(is_backends, rest))
+        others = f" {shlex.join(rest[len(more) :])}" if rest[len(more) :] else ""
+        return f"Backends are named with --backends: `{program} --backends {','.join([word, *more])}{others}`"
     if are_examples(word):
         chosen = "" if "--backends" in rest else f" --backends {_first_backends()}"
         return f"Examples are named with --examples: `{program}{chosen} --examples {word}{others}`"

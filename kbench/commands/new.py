@@ -36,6 +36,8 @@ def main(options: argparse.Namespace) -> int:
             file.write(content)
     except FileExistsError:
         raise UserError(f"{path} exists already: choose another name.") from None
+    except FileNotFoundError:
+        raise UserError(f"There is no folder {path.parent}: make it first.") from None
     except OSError as error:
         raise UserError(f"{path} cannot be written: {error.strerror}.") from None
     terminal.print_note(f"Wrote {path}, from the template {options.like}. Run it:")

@@ -119,8 +119,9 @@ def _named(text: str, option: str) -> str:
     if wanted in headings:
         return headings[wanted]
     usual = ["backend", *titles, "verdict", "status"]
+    often = ["backend", "s/epoch", "times slower", "verdict", "loss", "val. accuracy", "memory (MiB)", "status"]
     near = (
         _CALLED.get(wanted) or "" if wanted in ("all", *_CALLED) else meant(wanted, [*usual, *known])
     )  # which is like another
-    hint = f"did you mean {near}?" if near else f"choose from {', '.join(usual)}, or from the columns of summary.csv."
+    hint = f"did you mean {near}?" if near else f"choose from {', '.join(often)}, or any column of summary.csv."
     raise UserError(f"{option}: there is no column {text[:50]!r}: {hint}")

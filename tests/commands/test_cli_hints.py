@@ -16,6 +16,7 @@ from kbench.records.values import OK, Outcome
 MISTAKES = [
     ("mine.py --backends jax", "kbench --examples mine.py --backends jax"),
     ("jax,torch", "kbench --backends jax,torch"),
+    ("jax torch --profile smoke", "kbench --backends jax,torch --profile smoke"),
     ("jax --profile smoke", "kbench --backends jax --profile smoke"),
     ("run jax,torch", "`--backends jax,torch`"),
     ("keras3", "kbench --backends keras3"),

@@ -114,7 +114,7 @@ OPTIONS = [
     ((*RUN, "--python", "fake=python1.5"), "there is no Python at", "nor on PATH a python1.5"),
     (("--backends", "jax@"), "keras3/jax@ lacks a version, such as 0.9"),
     (("report", "--columns", "all"), "there is no column 'all': choose from backend"),
-    (("report", "--columns", "foo"), "choose from backend,", "samples/s", "verdict, status, or from the columns of"),
+    (("report", "--columns", "foo"), "choose from backend,", "memory (MiB), status, or any column of summary.csv"),
     (("report", "yesterday"), "There is no run 'yesterday'"),
     (("report",), "There are no runs of your own in results yet"),
     (("report", "--results", "my_example.py"), "There are no runs of your own in my_example.py yet"),

@@ -32,7 +32,7 @@ def test_it_begins_with_any_example_that_kbench_has(bench: Bench) -> None:
     ("arguments", "words"),
     [
         (("mine", "--like", "siamse"), "there is no example 'siamse': did you mean siamese?"),
-        (("no/such/folder/mine",), "no/such/folder/mine.py cannot be written: No such file or directory."),
+        (("no/such/folder/mine",), "There is no folder no/such/folder: make it first."),
         (
             ("mnist_mlp",),
             "mnist_mlp is an example of kbench's own: choose another name, or run it as it is with "

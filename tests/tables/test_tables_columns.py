@@ -58,7 +58,7 @@ def test_columns_are_named_as_in_the_table_or_in_summary_csv() -> None:
     [
         (("s/epohc",), "", "--columns: there is no column 's/epohc': did you mean s/epoch?"),
         ((), "verdct", "--sort: there is no column 'verdct': did you mean verdict?"),
-        ((), "qqqqqqqq", "--sort: there is no column 'qqqqqqqq': choose from backend, channels"),
+        ((), "qqqqqqqq", "--sort: there is no column 'qqqqqqqq': choose from backend, s/epoch"),
     ],
 )
 def test_a_column_that_there_is_not_is_one_sentence(asked: tuple[str, ...], sort: str, words: str) -> None:

@@ -73,10 +73,12 @@ def guest_driver(task: CellTask) -> GuestDriver | None:
 
 @hooks.fills
 def planned(request: Request) -> Sequence[str]:
-    """The packages and the Python of a program."""
+    """The packages and the Python of a program, and whether it is none."""
     from kbench.features.script import planned
 
-    return planned.lines(request.script) if request.script else ()
+    if request.script is None:
+        return ()
+    return [*planned.lines(request.script), *planned.of_example(Path(request.examples[0]).expanduser())]
 
 
 @hooks.fills

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from kbench.planning.request import Script
 
 
@@ -14,3 +17,13 @@ def lines(script: Script) -> list[str]:
     if script.requires_python:
         found.append(f"  asks for   Python {script.requires_python}; kbench takes each backend's (--python: another)")
     return found
+
+
+def of_example(file: Path) -> list[str]:
+    """That a file with an example's function, which trains and runs nothing by itself, has another command."""
+    text = file.read_text("utf-8", errors="replace") if file.suffix == ".py" else ""
+    if not re.search(r"^def build_model\b", text, re.MULTILINE) or re.search(
+        r"\.(fit|predict|evaluate|train_)", text
+    ):
+        return []
+    return [f"  note       {file.name} is an example, which runs nothing by itself: --examples {file} measures it"]

@@ -74,8 +74,8 @@ def _module(module: str) -> Program:
             return Program(file, module)
     if place.is_dir():
         raise UserError(f"{module} is a package without {MAIN}: name one of its modules, such as -m {module}.task.")
-    there = [one.stem for one in place.parent.glob("*") if one.suffix == ".py" or one.is_dir()]
-    near = nearest(parts[-1], there) if place.parent.is_dir() else "."
+    there = [one.stem for one in place.parent.glob("*") if one.suffix == ".py" or any(one.glob("*.py"))]
+    near = nearest(parts[-1], [one for one in there if one.isidentifier()] or ["a file, without -m"])
     raise UserError(f"There is no module {module} below {Path.cwd()}, where -m looks{near}")
 
 

@@ -403,3 +403,11 @@ def test_a_program_may_be_written_in_another_encoding(bench: Bench) -> None:
     path = bench.folder / "latin.py"
     path.write_bytes(b"# -*- coding: latin-1 -*-\n" + BEGIN.encode() + "print(len('\xe9'))\n".encode("latin-1"))
     assert "\n1\n" in measure(bench, path, "--show-output").out
+
+
+def test_an_example_that_runs_nothing_by_itself_has_another_command(bench: Bench) -> None:
+    path = bench.example("ex.py", "def build_model():\n    pass\n")
+    said = bench("script", str(path), "--backends", "fake", "--dry-run")
+    assert f"note       ex.py is an example, which runs nothing by itself: --examples {path} measures it" in said.out
+    path.write_text("def build_model():\n    pass\n\nbuild_model().fit([1])\n")
+    assert "is an example" not in bench("script", str(path), "--backends", "fake", "--dry-run").out

@@ -52,6 +52,30 @@ def test_shims_are_advised_where_they_serve(error: Exception, tmp_path: Path) ->
     assert "--shims" not in told(error, tmp_path, may_help=[])
 
 
+def test_input_without_an_answer_says_how_to_give_one(tmp_path: Path) -> None:
+    error = EOFError("EOF when reading a line")
+    assert told(error, tmp_path).endswith(
+        "EOF when reading a line; it asks for input: give it the answers by `< FILE`"
+    )
+    assert "asks for input" not in told(EOFError("Ran out of input"), tmp_path)  # of pickle
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("yaml", "; --with pyyaml installs it"),
+        ("pandas", "; --with pandas installs it"),
+        ("my_helpers", "; if that is a package, --with my_helpers installs it"),
+    ],
+)
+def test_a_name_that_nobody_knows_may_be_no_package(name: str, advice: str, tmp_path: Path) -> None:
+    with guest(tmp_path, "kbench_script.hosting.reasons") as (reasons,):
+        reasons.is_there = lambda name, inside="": False
+        files = SimpleNamespace(is_own=lambda file: False, statements=list, text=lambda: "")
+        error = ModuleNotFoundError(f"No module named {name!r}", name=name)
+        assert reasons.reason_of(error, None, files, PROGRAM, "")["message"].endswith(advice)
+
+
 def test_a_package_that_keras_itself_lacks_is_named_with_what_installs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,12 @@ INSTALLED_AS = {
     "dateutil": "python-dateutil", "pylab": "matplotlib", "skimage": "scikit-image", "sklearn": "scikit-learn",
     "yaml": "pyyaml",
 }  # fmt: skip
+# And others that programs often need; of any other name nobody knows whose package it would be.
+WELL_KNOWN = {
+    "datasets", "gymnasium", "h5py", "jax", "joblib", "keras_cv", "keras_hub", "keras_nlp", "keras_tuner", "librosa",
+    "matplotlib", "networkx", "nltk", "numba", "pandas", "plotly", "pydot", "pyarrow", "requests", "scipy", "seaborn",
+    "statsmodels", "sympy", "tensorflow_datasets", "tensorflow_probability", "tqdm", "transformers", "xgboost",
+}  # fmt: skip
 # Frameworks that feed data to any backend of Keras 3: what installs them, and what programs use of them for that.
 FEEDS = {
     "tensorflow": ("tensorflow-cpu", re.compile(r" tensorflow\.(data|io)\b")),
@@ -70,6 +76,8 @@ def reason_of(
         message += _installs([PIP.search(message).group(1)], program)
     elif isinstance(error, ImportError) and _absent_in(message):
         message += _installs(_absent_in(message), program)
+    elif isinstance(error, EOFError) and str(error) == "EOF when reading a line":  # of input()
+        message += "; it asks for input: give it the answers by `< FILE`"
     elif not isinstance(error, OSError):
         helps = [advice for served, advice in program["may_help"] if re.search(served, message)]
         message += "".join("; " + one for one in helps)
@@ -85,7 +93,9 @@ def _installs(packages: List[str], program: Dict[str, Any]) -> str:
     """What installs these packages, beside those that were asked for."""
     names = list(dict.fromkeys(INSTALLED_AS.get(one, one) for one in packages))
     them = "it" if len(names) == 1 else "what it imports"
-    return f"; --with {','.join([*program['asked'], *names])} installs {them}"
+    sure = all(one in INSTALLED_AS or one in WELL_KNOWN for one in packages)
+    unsure = "" if sure else "if that is a package, " if len(names) == 1 else "if these are packages, "
+    return f"; {unsure}--with {','.join([*program['asked'], *names])} installs {them}"
 
 
 def _absent(files: "Files", program: Dict[str, Any]) -> List[str]:
