@@ -20,7 +20,7 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
 from kbench import store
-from kbench.analysis.lines.call_sites import by_line
+from kbench.analysis.rows import Analysis
 from kbench.analysis.times import levels, spreads
 from kbench.analysis.times.row_times import observed
 from kbench.analysis.times.spreads import Processes
@@ -35,7 +35,7 @@ def collected(runs: Sequence[Path]) -> list[Processes]:
     for run in runs:
         results = store.read(run)
         threads = provenance.whole_cores(results.provenance)
-        found += observed(by_line(results.measured), results.short, run.name, threads)
+        found += observed(Analysis(results).row_cells, results.short, run.name, threads)
     return found
 
 

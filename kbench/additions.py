@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from kbench.planning.settings import Settings
     from kbench.planning.tasks import CellTask
     from kbench.plots.styles import Key, RowStyle, Style
-    from kbench.records.findings import FeatureKind, Finding
+    from kbench.records.findings import FeatureKind, Finding, Kind
     from kbench.records.values import Backend, Device, Example, Measured, Outcome
+    from kbench.records.workloads import Workload
     from kbench.screen.output import Output
     from kbench.session.events import OnEvent
     from kbench.store import CellFolder, GuestReport, RunResults
@@ -166,10 +167,12 @@ class Column:
 class WorkCheck:
     """Whether cells did the work that they should, where only a feature knows what that is."""
 
-    kind: FeatureKind  # of its findings
+    kind: FeatureKind | Kind  # of its findings
     differences: Callable[[Sequence[Measured]], Sequence[tuple[Measured, Finding]]]  # the cells that did other work
-    sentence: Callable[[Finding], str]  # of such a finding, as in kbench/words/sentences.py
-    explained: Callable[[Measured, Finding], Finding]  # how a cell's epoch differs, with the reason if it knows that
+    # Of such a finding, as in kbench/words/sentences.py, which has those of kinds that the core has, too.
+    sentence: Callable[[Finding], str] = lambda finding: str(finding.own)
+    # How a cell's epoch differs, with the reason if it knows that.
+    explained: Callable[[Measured, Finding], Finding] = lambda cell, finding: finding
 
 
 @dataclass(frozen=True)
@@ -293,3 +296,67 @@ class Programs:
     def where(self, task: CellTask, run_paths: RunPaths) -> str:
         """Where a cell runs, to end a sentence about a file that it did not find."""
         raise NotImplementedError
+
+
+TableColumns = Mapping[str, "Callable[[Summary], str]"]  # by their headings, what they say of a row
+
+
+class WorkKind:
+    """A kind of work that is observed as it is: how its cells become rows, and what is said of these.
+
+    As it is here, which is without its feature: each cell is a row that has no times. Rows are those of one table, if
+    nothing else is said; none of them is empty.
+    """
+
+    task = ""  # what is done in its cells
+    parts = "rows"  # what its rows are of
+    workloads: Mapping[str, Workload] = {}  # of its rows, by what their times are of (`unit`)
+
+    def row_cells(self, measured: Sequence[Measured]) -> Sequence[Measured]:
+        """These cells as rows have them: of each a part for each of its rows."""
+        return [replace(one, epochs=()) for one in measured]
+
+    def row(self, processes: RowProcesses, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The fields of the Summary of these processes; given as they would be of an example."""
+        return fields
+
+    def compared(self, rows: Sequence[Summary], row_cells: Sequence[Measured]) -> Sequence[Summary]:
+        """The rows of all tables, which are ranked, with what else follows from their cells."""
+        return rows
+
+    def under_way(self, site: str) -> Workload:
+        """What a cell does there: `site` of its epochs."""
+        raise NotImplementedError
+
+    def heading(self, rows: Sequence[Summary]) -> str:
+        """Of their table."""
+        return rows[0].example
+
+    def columns(self, rows: Sequence[Summary]) -> TableColumns:
+        """Those of their table between what tells rows apart and the status."""
+        return {}
+
+    def optional(self, rows: Sequence[Summary]) -> Sequence[str]:
+        """Those of them that a narrow page leaves out, in this order."""
+        return ()
+
+    def remarks(self, rows: Sequence[Summary]) -> Mapping[str, Sequence[str]]:
+        """Remarks below the table, and the columns that each explains; ("",) is the table as a whole."""
+        return {}
+
+    def above_tables(self, rows: Sequence[Summary]) -> Sequence[str]:
+        """Sentences above all tables, on the rows of all of them."""
+        names = dict.fromkeys(row.program for row in rows)
+        return [f"{name}: this kbench does not have the feature that tells of it." for name in names]
+
+    def before_answer(self, rows: Sequence[Summary]) -> Sequence[str]:
+        """Sentences that begin the answer: to what the user asked."""
+        return ()
+
+    def after_ranking(self, rows: Sequence[Summary]) -> Sequence[str]:
+        """Sentences behind those on who is fastest; of the rows of a device that are compared, fastest first."""
+        return ()
+
+    def after_answer(self, rows: Sequence[Summary]) -> Sequence[str]:
+        """Sentences that end the answer."""
+        return ()

@@ -34,6 +34,7 @@ from kbench.additions import (
     RunKind,
     Told,
     WorkCheck,
+    WorkKind,
 )
 from kbench.errors import UserError
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from kbench.planning.request import Request
     from kbench.planning.tasks import CellTask
     from kbench.records.values import Backend, Device, Example
+    from kbench.records.workloads import Workload
     from kbench.store import RunRecord, RunResults
 
 T = TypeVar("T")
@@ -100,6 +102,10 @@ class Hooks:
     @_declares(firstresult=True)
     def programs(self) -> Programs | None:
         """How users' own programs are run."""
+
+    @_declares
+    def work_kinds(self) -> Sequence[WorkKind]:  # type: ignore[empty-body]
+        """Kinds of work that are observed as they are: how their cells become rows, and what is said of these."""
 
     @_declares
     def events(self) -> Sequence[EventKind]:  # type: ignore[empty-body]
@@ -268,6 +274,23 @@ def program_parts(asked: Mapping[str, Any]) -> Sequence[ProgramPart]:
 
 
 @cache
+def _work_kinds() -> dict[str, WorkKind]:
+    kinds = (kind for several in plugins().hook.work_kinds() for kind in several)
+    return once(((kind.task, kind) for kind in kinds), "kind of work")
+
+
+def work_kind(task: str) -> WorkKind:
+    """The kind of work that is done for this task; without its feature one that is told as a whole."""
+    return _work_kinds().get(task) or WorkKind()
+
+
+@cache
+def workloads() -> dict[str, Workload]:
+    """What the rows of these kinds do, by what their times are of."""
+    return once((pair for kind in _work_kinds().values() for pair in kind.workloads.items()), "unit of times")
+
+
+@cache
 def columns() -> dict[str, Column]:
     """The columns of features, by name."""
     return once(((column.name, column) for of_feature in plugins().hook.columns() for column in of_feature), "column")
@@ -276,7 +299,7 @@ def columns() -> dict[str, Column]:
 @cache
 def work_checks() -> dict[str, WorkCheck]:
     """The checks of features, by the kind of their findings."""
-    return once(((check.kind, check) for check in plugins().hook.work_check()), "kind of finding")
+    return once(((check.kind, check) for check in plugins().hook.work_check()), "check")
 
 
 def of_machine(plan: Plan, earlier: Mapping[str, Any]) -> dict[str, Any]:

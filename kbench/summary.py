@@ -177,7 +177,7 @@ class Summary:
     teardown_seconds: float | None = field(default=None, metadata=figure(of="steady epochs", aggregate="mean"))
     # 95 % of its processes take at most so many times as long as the usual one, or as short; as the ratios assume
     between_process_factor: float | None = None
-    # of its times, for a script: EPOCH, CALL, STEP, RUN or REST
+    # of its times, where work is observed
     unit: str = field(default="", metadata=figure(of="facts"))
     metrics: Mapping[str, float] = field(default_factory=dict, metadata=figure("final_metrics", "json"))  # by name
     # a variant's ratio to its backend without settings
@@ -321,20 +321,15 @@ class Summary:
             object.__setattr__(self, name, value)
 
     def is_apart_by(self, found: Finding) -> bool:
-        """Whether it is not compared for that. A program's rows are, as long as the model and what it came to are the
-        same.
+        """Whether it is not compared for that. Rows of observed work are, as long as the amount of work and what it
+        came to are the same.
         """
-        return found.differs and (found.is_amount_of_work or found.is_of_results or not self.work.of_program)
+        return found.differs and (found.is_amount_of_work or found.is_of_results or not self.work.observed)
 
     @property
     def unranked(self) -> str:
         """Why it is not compared though it ended ok, in a word or two for tables; empty if it is."""
         return "not finite" if self.has("not finite") else "differs" if self.differs else ""
-
-    @property
-    def trains(self) -> tuple[str, ...]:
-        """Of a program's line: how it trains otherwise than on other backends, as what ends a sentence on it."""
-        return sentences.ends(self.findings) if self.work.of_program else ()
 
     @property
     def key(self) -> RowKey:

@@ -13,15 +13,7 @@ from kbench import hooks
 from kbench import summary as summaries
 from kbench.analysis.learning import learning_curves
 from kbench.analysis.sameness import fingerprints, not_finite, trainings
-from kbench.analysis.times import (
-    flops,
-    machine_stability,
-    memory_growth,
-    row_times,
-    shares,
-    step_times,
-    time_growth,
-)
+from kbench.analysis.times import flops, machine_stability, memory_growth, row_times, step_times
 from kbench.analysis.times.processes import RowTime
 from kbench.records import workloads
 from kbench.records.epochs import Epoch
@@ -104,11 +96,6 @@ class RowProcesses:
         return memory_growth.of_row(self.ok)
 
     @cached_property
-    def slower(self) -> time_growth.TimeGrowth | None:
-        """How each call of its line takes longer than those before."""
-        return time_growth.of_row(self.ok) if self.kind.of_line else None
-
-    @cached_property
     def epochs_to_target(self) -> Sequence[float]:
         """Of each repeat; infinite where it never reached the target."""
         target = self.facts.target
@@ -161,7 +148,8 @@ def summary(row: RowProcesses, differs: Mapping[str, tuple[Finding, ...]]) -> Su
         "of_features": {name: column.value(row) for name, column in hooks.columns().items()},
     }
     lost = [how for repeat in row.repeats if (how := not_finite.finding(repeat)) is not None]
-    return summaries.Summary(**found, findings=(*lost[:1], *unlike, *_found(row)))
+    found["findings"] = (*lost[:1], *unlike, *_found(row))
+    return summaries.Summary(**(row.kind.told_by.row(row, found) if row.kind.told_by else found))
 
 
 def _of_time(row: RowProcesses) -> dict[str, Any]:
@@ -179,7 +167,7 @@ def _of_time(row: RowProcesses) -> dict[str, Any]:
         "tokens_per_second": step_times.median_of(
             [epoch.tokens / epoch.seconds / scale for epoch in timed if epoch.tokens]
         ),
-        "phases": _phases(cold) if row.kind.compared else shares.phases(ok),
+        "phases": _phases(cold),
         "evaluation_seconds": _evaluation(ok),
         "step_seconds_median": None if row.kind.by_call else step_times.median_of(steps),
         "step_seconds_p95": None if row.kind.by_call else step_times.p95_seconds(steps),
@@ -192,8 +180,6 @@ def _of_time(row: RowProcesses) -> dict[str, Any]:
         "compile_seconds": step_times.median_of(
             _known(repeat.facts.call_compile_seconds for repeat in ok) or _compile_seconds(cold)
         ),
-        "total_seconds": shares.seconds(ok),
-        "time_growth": (row.slower.first, row.slower.last) if row.slower else () if time_growth.is_flat(ok) else None,
         "short_processes": sum(one.outcome.status == OK for one in row.short),
         "turns": len(disturbed),
         "disturbed_turns": sum(disturbed),
@@ -202,9 +188,8 @@ def _of_time(row: RowProcesses) -> dict[str, Any]:
 
 def _of_memory(row: RowProcesses) -> dict[str, Any]:
     sources = {one.outcome.device_memory_source for one in row.ok}
-    flat = 0.0 if row.kind.of_line and memory_growth.is_flat(row.ok) else None
     return {
-        "memory_growth_mib": row.grows.mib if row.grows else flat,
+        "memory_growth_mib": row.grows.mib if row.grows else None,
         "device_memory_source": " and ".join(sorted(filter(None, sources))),
     }
 
@@ -226,17 +211,16 @@ def _of_learning(row: RowProcesses) -> dict[str, Any]:
 
 def _found(row: RowProcesses) -> tuple[Finding, ...]:
     """What the reader of the row has to know, beside how it differs from others."""
-    kind, grows, slower = row.kind, row.grows, row.slower
+    kind, grows = row.kind, row.grows
     uncounted = flops.count(row.facts.layer_shapes or ()).unknown
     in_turns = any(epoch.rounds for epoch in row.steady)
     return (
-        *(one for one in _of_processes(row.repeats) if not (slower and one.kind == "not steady")),
+        *_of_processes(row.repeats),
         *row_times.notes(row.time, row.short),
         *([Finding(kind="uncounted operations", own=uncounted)] if uncounted else []),
         *([] if in_turns else _late(row.usual, _mean(epoch.teardown_seconds for epoch in row.steady), row.facts)),
         *_around_batches(row.usual, row.ok),
         *([memory_growth.finding(grows, kind.unit, row.ok)] if grows else []),
-        *([time_growth.finding(slower, kind.unit)] if slower else []),
     )
 
 
@@ -295,7 +279,7 @@ def _of_processes(repeats: Sequence[Measured]) -> list[Finding]:
         found.append(Finding(kind="damaged lines", own=damaged))
     if ok := [repeat for repeat in repeats if repeat.outcome.status == OK]:
         kind = workloads.workload_for(ok[0].facts.task, ok[0].facts.unit)
-        asked = 0 if kind.of_program else ok[0].cell.epochs
+        asked = 0 if kind.observed else ok[0].cell.epochs
         if changing := step_times.still_changing([repeat.epochs for repeat in ok], asked, kind.by_call):
             found.append(changing)
     if learning_curves.deterministic(ok) is False:

@@ -14,16 +14,14 @@ from operator import is_
 from pathlib import Path
 
 from kbench import store
+from kbench.additions import WorkKind
 from kbench.analysis import summaries
 from kbench.analysis.learning import final_scores, no_progress, unlike_others
-from kbench.analysis.lines import afterwards, line_figures, line_outputs
-from kbench.analysis.lines.call_sites import by_line
-from kbench.analysis.sameness import call_outputs
 from kbench.analysis.times import intervals, row_times, spreads
 from kbench.analysis.times.processes import Process
 from kbench.analysis.times.ratios import Timed, ranked, verdict
 from kbench.analysis.times.spreads import Priors
-from kbench.records import axes
+from kbench.records import axes, workloads
 from kbench.records.axes import Point
 from kbench.records.values import (
     AS_FAST,
@@ -33,7 +31,6 @@ from kbench.records.values import (
     NO_DIFFERENCE,
     NOT_COMPARED,
     PRECISION,
-    SCRIPT,
     Measured,
     base,
 )
@@ -44,22 +41,27 @@ from kbench.summary import TO_BASELINE, TO_FASTEST, Summary
 
 @dataclass(frozen=True, eq=False)
 class ExampleAnalysis:
-    """What follows from the cells of one example, or of one program: those of two are never compared."""
+    """What follows from the cells of one example: those of two are never compared."""
 
     record: RunRecord  # of its run
     baseline: str
     measured: Sequence[Measured]
     short: Sequence[Measured]
 
+    @property
+    def kind(self) -> WorkKind | None:
+        """What makes its rows, if its work is observed."""
+        return workloads.workload_for(self.measured[0].facts.task).told_by if self.measured else None
+
     @cached_property
-    def lines(self) -> Sequence[Measured]:
-        """Its cells; those of a program by its lines."""
-        return by_line(self.measured)
+    def row_cells(self) -> Sequence[Measured]:
+        """Its cells as rows have them: each, or where work is observed a part of it for each row."""
+        return self.kind.row_cells(self.measured) if self.kind else self.measured
 
     @cached_property
     def timed(self) -> Sequence[Timed]:
         """Its rows with their times, those of one table fastest first, not yet compared."""
-        return summaries.timed(self.lines, self.record.provenance, self.short, priors(self.record))
+        return summaries.timed(self.row_cells, self.record.provenance, self.short, priors(self.record))
 
     @cached_property
     def rows(self) -> Sequence[Summary]:
@@ -72,17 +74,9 @@ class ExampleAnalysis:
             natives(run.backends),
             asked if isinstance(asked, int | float) else PRECISION,
         )
-        for noted in (
-            unlike_others.add_notes,
-            no_progress.add_notes,
-            call_outputs.add_notes,
-            line_outputs.add_notes,
-            final_scores.add_notes,
-            afterwards.add_notes,
-            line_figures.add_notes,
-        ):
-            found = noted(found, self.lines)
-        return found
+        for noted in (unlike_others.add_notes, no_progress.add_notes, final_scores.add_notes):
+            found = noted(found, self.row_cells)
+        return self.kind.compared(found, self.row_cells) if self.kind else found
 
     def is_of(self, other: ExampleAnalysis) -> bool:
         """Whether another one would come to the same: of the same cells, read once, and compared in the same way."""
@@ -106,7 +100,7 @@ class Analysis:
 
     @cached_property
     def examples(self) -> Mapping[str, ExampleAnalysis]:
-        """Each example or program by its name, in the plan's order. What is known of its cells is taken over."""
+        """Each example by its name, in the plan's order. What is known of its cells is taken over."""
         cells: dict[str, tuple[list[Measured], list[Measured]]] = {}
         for one in self.run.measured:
             cells.setdefault(one.cell.example, ([], []))[0].append(one)
@@ -116,20 +110,15 @@ class Analysis:
         return {name: old if (old := self.known.get(name)) and old.is_of(new) else new for name, new in made.items()}
 
     @cached_property
-    def lines(self) -> Sequence[Measured]:
-        """The cells in the plan's order; those of programs by their lines."""
-        if not self._has_programs:
+    def row_cells(self) -> Sequence[Measured]:
+        """The cells in the plan's order, as rows have them: see `ExampleAnalysis`."""
+        if not self._observes:
             return self.run.measured
-        return [line for example in self.examples.values() for line in example.lines]
-
-    @cached_property
-    def lines_by_epoch(self) -> Sequence[Measured]:
-        """The same, in which a line that fits often is timed by its epochs instead of its calls."""
-        return by_line(self.run.measured, by_call=False) if self._has_programs else self.lines
+        return [cell for example in self.examples.values() for cell in example.row_cells]
 
     @property
-    def _has_programs(self) -> bool:
-        return any(one.facts.task == SCRIPT for one in self.run.measured)
+    def _observes(self) -> bool:
+        return any(example.kind for example in self.examples.values())
 
     @cached_property
     def timed(self) -> Sequence[Timed]:
@@ -143,8 +132,8 @@ class Analysis:
 
     @cached_property
     def processes(self) -> Mapping[str, Process]:
-        """Those that a row's time is made of, by their cells' ids; not of programs, whose lines are rows."""
-        measured = () if self._has_programs else self.run.measured
+        """Those that a row's time is made of, by their cells' ids; none where a cell has several rows."""
+        measured = () if self._observes else self.run.measured
         return row_times.of_processes(measured, self.run.short, priors(self.run) or spreads.shipped())
 
     @cached_property
@@ -205,7 +194,7 @@ def open_rows(rows: Sequence[Summary], precision: float) -> dict[Point, list[Sum
     found: dict[Point, list[Summary]] = {}
     alone = all(row.work.once for row in rows)
     for row in rows:
-        if row.work.once and not alone:  # a whole program is not repeated where its parts say more
+        if row.work.once and not alone:  # the whole is not repeated where its parts say more
             continue
         ratio = row.ratios.get(TO_BASELINE) or row.ratios.get(TO_FASTEST)
         if ratio and ratio.verdict in (NO_DIFFERENCE, NOT_COMPARED) and verdict(ratio.interval, precision) != AS_FAST:

@@ -158,8 +158,8 @@ def _value(row: Summary, axis: Axis) -> int | None:
 
 
 def _point(row: Summary) -> RowKey:
-    """Its point, with the numbers that were found of a program's line."""
-    found = {one.name: getattr(row, one.name, 0) for one in axes.numbers() if row.work.of_line}
+    """Its point, with the numbers that were found of observed work."""
+    found = {one.name: getattr(row, one.name, 0) for one in axes.numbers() if row.work.repeated}
     return axes.point({**dict(row.key.values), **found}, varied=row.key.varied)
 
 

@@ -79,7 +79,7 @@ def data(analysis: Analysis, status: int | None = None) -> RunData:
         name=read.name,
         folder=read.folder,
         summary=_frame(summary_columns(rows)),
-        epochs=_frame(epochs_columns(analysis.lines, read.short)),
+        epochs=_frame(epochs_columns(analysis.row_cells, read.short)),
         cells=_frame(_cells_columns([*read.measured, *read.short], analysis.processes)),
         findings=pd.DataFrame(findings.records(rows), columns=list(findings.COLUMNS)),
         provenance=read.provenance,

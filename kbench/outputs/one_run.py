@@ -51,7 +51,7 @@ def rebuild(analysis: ToldRun, style: Style = OWN, plots: bool = True) -> list[P
     pngs = pngs if plots else _kept(run, rows)
     files: dict[str, str | bytes] = {
         "summary.csv": summary_csv(rows),
-        "epochs.csv": epochs_csv(analysis.lines, results.short),
+        "epochs.csv": epochs_csv(analysis.row_cells, results.short),
         "findings.json": findings_json(rows),
         "summary.md": page(shown, pngs, _resumed(results)),
         "summary.tex": latex(rows),
@@ -89,7 +89,7 @@ def of_report(analysis: ToldRun) -> Run:
         backends=results.backends,
         examples=results.examples,
         summaries=summaries,
-        measured=analysis.lines,
+        measured=analysis.row_cells,
         remarks=analysis.remarks,
         failures=[one for one in results.measured if one.outcome.status in (FAILED, TIMEOUT)],
         repeat_command=command_to_repeat(results),
@@ -109,7 +109,7 @@ def _plots(analysis: ToldRun, style: Style) -> Drawings:
     summaries = [row for row in analysis.rows if row.work.compared]
     chosen = row_styles(summaries, colors([results]))
     cells: dict[tuple[str, object], list[Measured]] = {}
-    for one in analysis.lines:
+    for one in analysis.row_cells:
         cells.setdefault(of_table(one.cell), []).append(one)
     whole = _named("overview", overview({"": summaries}, chosen, style))
     whole |= _named("performance-profile", performance_profile(summaries, chosen, style))

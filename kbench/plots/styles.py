@@ -240,7 +240,7 @@ def caption(
 ) -> str:
     """Such as `AMD EPYC, 2 cores, CPU only; profile quick; cpu; 2026-11-23; kbench`; `synthetic`: as in a style."""
     rows = list(rows)
-    profiles = dict.fromkeys(row.profile for row in rows if row.profile and not row.work.of_program)
+    profiles = dict.fromkeys(row.profile for row in rows if row.profile and not row.work.observed)
     parts = [
         " / ".join(one for one in dict.fromkeys(machines) if one),
         f"profile {', '.join(profiles)}" if profiles else "",

@@ -300,13 +300,14 @@ class Facts(msgspec.Struct, frozen=True, dict=True):  # which keeps what is aske
     sites: dict[str, Site] = {}
     fits: dict[str, tuple[Fit, ...]] = {}
     returned: dict[str, Returned] = {}
-    # A line of a program, as kbench.analysis.lines.call_sites makes it.
+    # A line of a program, as kbench/features/script/lines/call_sites.py makes it.
     unit: str = ""
     call: Returned | None = None
     site_seconds: float | None = None
     program_seconds: float | None = None
     calls: int | None = None
     first_calls: int | None = None
+    each_compiles: bool = False  # whether compilation is part of what each of its calls costs
     call_compile_seconds: float | None = None
     around_seconds: float | None = None
     steady_epoch_seconds: float | None = None

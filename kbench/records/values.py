@@ -58,9 +58,6 @@ NATIVE = "native"  # the kind of a backend without Keras, and the folder of its 
 EXPORT = "export"  # the kind of one that runs what Keras has exported, and the folder of its file
 IN_FULL = (NATIVE, EXPORT)  # the groups whose backends are named in full, and are not among `all`
 
-# What the times of a script's row are of: an epoch, a call, the whole program, or what is in no other row.
-EPOCH, CALL, STEP, RUN, REST = "epoch", "call", "step", "run", "rest"
-
 TRAIN, INFER, SCRIPT = "train", "infer", "script"  # what is done: SCRIPT with a user's program
 
 CHANNELS_FIRST = "channels_first"

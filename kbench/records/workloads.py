@@ -1,11 +1,16 @@
-"""The kinds of work that times are of: training or inference of an example, and the parts of a user's program."""
+"""The kinds of work that times are of: training or inference of an example, and what features know beside them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from kbench.records.values import CALL, EPOCH, REST, RUN, SCRIPT, STEP
+from kbench import hooks
+from kbench.records.values import INFER, SCRIPT, TRAIN
+
+if TYPE_CHECKING:
+    from kbench.additions import WorkKind
 
 
 @dataclass(frozen=True)
@@ -18,15 +23,25 @@ class Workload:
     function: str = ""  # Keras's
     trains: bool = False  # whether it learns, so that it has scores and curves
     per_samples: bool = False  # whether its time is shown for 1,000 samples
-    of_program: bool = False  # of a user's, for which nothing is asked, such as epochs
-    of_line: bool = False  # of the program's calls of a model
+    kind: str = ""  # of work that is observed, such as a user's program: the feature's kind that makes rows of it
+    once: bool = False  # whether it is done once a process
     by_call: bool = False  # whether calls stand in the place of steps
     compared: bool = True
 
     @property
-    def once(self) -> bool:
-        """Whether it is done once a process."""
-        return self.of_program and not self.of_line
+    def observed(self) -> bool:
+        """Whether it is taken as it is: nothing is asked for, such as epochs, and nothing is made equal."""
+        return bool(self.kind)
+
+    @property
+    def repeated(self) -> bool:
+        """Whether it is a part of observed work that is done again and again."""
+        return self.observed and not self.once
+
+    @property
+    def told_by(self) -> WorkKind | None:
+        """What makes its rows and tells of them; None of an example, which the core does."""
+        return hooks.work_kind(self.kind) if self.kind else None
 
     @property
     def time(self) -> str:
@@ -56,22 +71,16 @@ class Workload:
 
 
 _OF_TASK = {
-    "train": Workload("epoch", "epochs", "trains", "fit", trains=True),
-    "infer": Workload("pass", "passes", "predicts", "predict", per_samples=True),
-    SCRIPT: Workload("epoch", "epochs", "runs", of_program=True),  # while it runs
+    TRAIN: Workload("epoch", "epochs", "trains", "fit", trains=True),
+    INFER: Workload("pass", "passes", "predicts", "predict", per_samples=True),
+    SCRIPT: Workload("epoch", "epochs", "runs", kind=SCRIPT, once=True),  # as a whole
 }
 TASKS = tuple(_OF_TASK)
-_OF_UNIT = {
-    EPOCH: Workload("epoch", "epochs", "is", of_program=True, of_line=True),
-    CALL: Workload("call", "calls", "is", of_program=True, of_line=True, by_call=True),
-    STEP: Workload("step", "steps", "is", of_program=True, of_line=True, by_call=True),
-    RUN: Workload("run", "runs", "runs", of_program=True),
-    REST: Workload("rest", "rests", "runs", of_program=True, compared=False),
-}
 
 
 @lru_cache
 def workload_for(task: str, unit: str = "") -> Workload:
-    """The kind of work of an example or a row; `unit` is what times of a program's row are of."""
-    of_task = _OF_TASK[task or "train"]
-    return replace(_OF_UNIT[unit], function=of_task.function, trains=of_task.trains) if unit else of_task
+    """The kind of work of an example or a row; `unit` is what times of a row of observed work are of."""
+    of_task = _OF_TASK[task or TRAIN]
+    found = hooks.workloads().get(unit)
+    return replace(found, function=of_task.function, trains=of_task.trains) if found else of_task

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 
 from tqdm import tqdm
 
-from kbench.analysis.lines.call_sites import is_fit
 from kbench.cells.runner import EpochProgress, Listener
 from kbench.planning.tasks import CellTask
 from kbench.records import workloads
-from kbench.records.values import CALL, CHANNELS_FIRST, OK, Outcome
+from kbench.records.values import CHANNELS_FIRST, OK, Outcome
+from kbench.records.workloads import Workload
 from kbench.screen.terminal import QUIET, USUAL, VERBOSE, cell_title, print_note
 from kbench.screen.time_left import TimeLeft
 from kbench.words.text import plain, short_names, significant
@@ -184,7 +184,7 @@ def labels(tasks: Sequence[CellTask]) -> dict[str, str]:
 def one_cell(task: CellTask, progress: EpochProgress, seconds: float) -> str:
     """The progress of a cell that runs alone, after `seconds`, in a few words."""
     planned = task.epochs
-    unit = _unit_of(task, progress)
+    unit = _under_way(task, progress).unit
     came_to = _came_to(progress, f" s/{unit}")
     if progress.epochs < planned:
         return f"{_unit(task)} {progress.epochs + 1}/{planned}{came_to}, {seconds:.0f} s"
@@ -195,7 +195,10 @@ def one_cell(task: CellTask, progress: EpochProgress, seconds: float) -> str:
 
 def _done_of(task: CellTask, progress: EpochProgress) -> str:
     """Such as 3/8; how many are planned is unknown of a script."""
-    return f"{progress.epochs}/{task.epochs}" if task.epochs else f"{_unit_of(task, progress)} {_number(progress):,}"
+    if task.epochs:
+        return f"{progress.epochs}/{task.epochs}"
+    work = _under_way(task, progress)
+    return f"{work.unit} {progress.epochs + (not work.by_call):,}"  # the epoch under way, or calls that have returned
 
 
 def _unit(task: CellTask, count: int = 1) -> str:
@@ -203,14 +206,10 @@ def _unit(task: CellTask, count: int = 1) -> str:
     return work.unit if count == 1 else work.units
 
 
-def _number(progress: EpochProgress) -> int:
-    """Of the epoch under way, or of the calls that have returned."""
-    return progress.epochs + (not progress.site or is_fit(progress.site))
-
-
-def _unit_of(task: CellTask, progress: EpochProgress) -> str:
-    """What is counted: of a program, what its line does."""
-    return _unit(task) if not progress.site or is_fit(progress.site) else workloads.workload_for("", CALL).unit
+def _under_way(task: CellTask, progress: EpochProgress) -> Workload:
+    """What is counted: of observed work, what is done where it is."""
+    work = workloads.workload_for(task.task)
+    return work.told_by.under_way(progress.site) if work.told_by and progress.site else work
 
 
 def _came_to(progress: EpochProgress, unit: str) -> str:

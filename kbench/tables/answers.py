@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
-from kbench.analysis.times import call_costs, ratios
+from kbench.analysis.times import ratios
 from kbench.analysis.times.machine_stability import SHARE
 from kbench.analysis.times.shown_ratios import is_rough
 from kbench.records import axes
 from kbench.records.values import AS_FAST, NO_DIFFERENCE, NOT_COMPARED, OK
 from kbench.summary import TO_FASTEST, Summary
-from kbench.tables import data, lost, of_program, otherwise, overall, sweeps
+from kbench.tables import data, lost, overall, scores, sweeps
 from kbench.words.text import format_bound, listed, plain, significant
 
 EARLIER = 1.1  # times: a backend that is done so much earlier than the fastest is named
@@ -28,7 +28,9 @@ def answer(rows: Sequence[Summary], repeat_command: str = "") -> str:
         _of_device(group, f" on {group[0].device}" if several else "", repeat_command)
         for group in _timed_by_device(rows)
     ]
-    sentences = [*of_program.asked(rows), *sentences, *of_program.found(rows)]
+    kind = rows[0].work.told_by
+    asked = [*(kind.before_answer(rows) if kind else ()), *scores.sentences(rows)]
+    sentences = [*asked, *sentences, *(kind.after_answer(rows) if kind else memory_growth(rows))]
     if sentences and data.is_synthetic(rows[0]):
         sentences.append("This is on synthetic data.")
     return plain(" ".join(sentences))
@@ -68,7 +70,8 @@ def headline(summaries: Sequence[Summary], repeat_command: str = "") -> str:
     wins = Counter(backend for backend, ranking in fastest if ranking not in unknown)
     of_examples = {ranking.only(axes.TITLE) for ranking in rankings}
     what = "examples" if len(of_examples) == len(rankings) else "comparisons"
-    what = "parts of the program" if any(row.work.of_program for row in summaries) and what == "examples" else what
+    kind = next((row.work.told_by for row in summaries if row.work.observed), None)
+    what = kind.parts if kind and what == "examples" else what
     ranked = sorted(wins.items(), key=lambda item: (-item[1], item[0]))
     if not fastest:
         first = "" if any(map(lost.is_lost, summaries)) else "No backend has a steady epoch to compare."
@@ -101,8 +104,24 @@ def headline(summaries: Sequence[Summary], repeat_command: str = "") -> str:
     there = _unclear(summaries)
     missing = _missing(there, f"of {len(rankings)} {what}" if len(rankings) > 1 else "", repeat_command)
     parts = (first, missing, tail)
-    before = (*lost.sentences(summaries), *of_program.failures(summaries), *otherwise.sentences(summaries))
+    before = (*lost.sentences(summaries), *above_tables(summaries))
     return plain(" ".join([*before, *(part for part in parts if part)]))
+
+
+def above_tables(rows: Sequence[Summary]) -> list[str]:
+    """What is said above all tables, of rows whose work is observed."""
+    by_kind: dict[str, list[Summary]] = {}
+    for row in rows:
+        by_kind.setdefault(row.work.kind, []).append(row)
+    told = ((of_kind[0].work.told_by, of_kind) for of_kind in by_kind.values())
+    return [plain(sentence) for kind, of_kind in told if kind for sentence in kind.above_tables(of_kind)]
+
+
+def memory_growth(rows: Sequence[Summary]) -> list[str]:
+    """On which backends memory grows from one epoch or call to the next."""
+    grows = [row for row in rows if row.memory_growth_mib]
+    each = (f"{row.backend} by {significant(row.memory_growth_mib, 2)} MiB" for row in grows)
+    return [f"Memory grows with each {rows[0].work.unit} on {', '.join(each)}."] if grows else []
 
 
 def not_compared(summaries: Sequence[Summary], repeat_command: str = "") -> str:
@@ -156,11 +175,11 @@ def _of_device(rows: Sequence[Summary], where: str, repeat_command: str) -> str:
     fastest = [row for row in rows if row.relative_to_fastest == 1]
     others = rows[len(fastest) :]
     names = _names(fastest)
-    of_line, does = rows[0].work.of_line, rows[0].work.does
+    work, does = rows[0].work, rows[0].work.does
     if not others and len(fastest) == 1:
         time = (
             f"takes {_time(rows[0])}{where} on {names}"
-            if of_line
+            if work.repeated
             else f"{does}{where} on {names} in {_time(rows[0])}"
         )
         return f"{rows[0].example} {time}; there is nothing to compare it with."
@@ -186,12 +205,7 @@ def _of_device(rows: Sequence[Summary], where: str, repeat_command: str) -> str:
         sentences.append(f"No difference is shown for {listed}.")
     if missing:
         sentences.append(f"{_names(missing)} could not be compared: {why}.")
-    sentences += _done_first(rows)
-    if compiling := [row for row in rows if _compiles_each(row)]:
-        listed = ", ".join(f"{significant(row.compile_seconds)} s on {row.backend}" for row in compiling)
-        often = f"{compiling[0].first_calls:,} of {compiling[0].calls:,} calls"
-        sentences.append(f"{often} are a model's first, and compilation and warm-up take {listed} each time.")
-    return " ".join(sentences)
+    return " ".join([*sentences, *(work.told_by.after_ranking(rows) if work.told_by else _done_first(rows))])
 
 
 def _done_first(rows: Sequence[Summary]) -> list[str]:
@@ -207,8 +221,8 @@ def _done_first(rows: Sequence[Summary]) -> list[str]:
 
 
 def _all_epochs(row: Summary, fastest: float | None) -> float | None:
-    """Seconds of all epochs of a row, by those of the fastest's epoch; None of a program's, which says so itself."""
-    if row.work.of_program or row.first_epoch_seconds is None or fastest is None:
+    """Seconds of all epochs of a row, by those of the fastest's epoch."""
+    if row.first_epoch_seconds is None or fastest is None:
         return None
     return row.first_epoch_seconds + (row.epochs - 1) * fastest * (row.relative_to_fastest or math.inf)
 
@@ -226,7 +240,7 @@ def why_not(rows: Sequence[Summary], repeat_command: str = "") -> str:
         then = f", then `{repeat_command}`" if repeat_command else " and measure again"
         return f"other programs used the processor in {turns[0]} of {turns[1]} turns; end them{then}"
     missing = [row for row in rows if _verdict(row) == NOT_COMPARED]
-    smoke = any(row.profile == "smoke" and not row.work.of_program for row in missing)
+    smoke = any(row.profile == "smoke" and not row.work.observed for row in missing)
     repeat = "run without --profile smoke, or with --repeats 3" if smoke else "use --repeats 3"
     if all(row.resampled_values is None for row in missing):
         return f"one {missing[0].work.unit} each is too few; {repeat}"
@@ -239,12 +253,6 @@ def _disturbed(rows: Sequence[Summary]) -> tuple[int, int] | None:
     """In how many of the rows' turns other programs used the processor, and of how many; None if in few."""
     disturbed, turns = sum(row.disturbed_turns for row in rows), sum(row.turns for row in rows)
     return (disturbed, turns) if disturbed > SHARE * turns else None
-
-
-def _compiles_each(row: Summary) -> bool:
-    """Whether compilation is a good part of each call."""
-    each = call_costs.each_compiles(row.calls or 0, row.first_calls or 0)
-    return each and (row.compile_seconds or 0.0) > SHARE * (row.epoch_seconds or math.inf)
 
 
 def _verdict(row: Summary) -> str:

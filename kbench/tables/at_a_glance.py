@@ -17,8 +17,8 @@ _MOST = 6  # sentences on what is wrong
 
 
 def is_enough(rows: Sequence[Summary]) -> bool:
-    """Whether these rows are told better so than by their tables: several examples, not a user's program."""
-    return len(by_example(rows)) >= FEWEST and not any(row.work.of_program for row in rows)
+    """Whether these rows are told better so than by their tables: several examples, and no observed work."""
+    return len(by_example(rows)) >= FEWEST and not any(row.work.observed for row in rows)
 
 
 def text(rows: Sequence[Summary], width: int, repeat_command: str = "", paint: Paint = unpainted) -> str:

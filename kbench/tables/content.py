@@ -8,12 +8,11 @@ from functools import partial
 from itertools import groupby
 
 from kbench import hooks
-from kbench.analysis.lines.call_sites import is_fit
 from kbench.records import axes
 from kbench.records.axes import Axis
 from kbench.records.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, Cell, base, beside_others
 from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, TO_ONE_WORKER, Figure, Summary, figures
-from kbench.tables import data, notes, of_script
+from kbench.tables import data, notes
 from kbench.tables.answers import answer
 from kbench.tables.columns import ALL, ColumnChoice, chosen, texts
 from kbench.tables.entries import accuracy, marked, of_ratio, short_target, shows_spread, with_half
@@ -135,8 +134,8 @@ def heading(rows: Sequence[Summary]) -> str:
     `mnist_cnn (quick: 10,000 of 60,000 samples, 3 epochs, batch 128, real data, cpu)`.
     """
     row = rows[0]
-    if row.work.of_program:
-        return of_script.heading(rows)
+    if kind := row.work.told_by:
+        return plain(kind.heading(rows))
     varying = {axis.name for axis in axes.varying(row.key for row in rows)}
     of_all = f" of {row.available_samples:,}" if row.samples < (row.available_samples or 0) else ""
     facts = [
@@ -165,11 +164,11 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     if any(row.recurrent_kernel for row in rows):
         columns["kernel"] = lambda row: plain(row.recurrent_kernel) or MISSING
     work = rows[0].work
-    if work.of_program:
-        return columns | _of_script(rows)
+    if work.told_by:
+        return columns | dict(work.told_by.columns(rows))
     infers, unit = work.per_samples, "images" if rows[0].input in ("image", "") else "samples"
     columns[work.column.replace("samples", unit)] = lambda row: with_half(row.shown_seconds, row.shown_interval)
-    columns |= _comparison(rows) | _scaling(rows)
+    columns |= comparison(rows) | _scaling(rows)
     columns["cold pass (s)" if infers else "first epoch (s)"] = lambda row: significant(row.first_epoch_seconds)
     if all(row.tokens_per_second is None for row in rows):
         columns[f"{unit}/s" if infers else "samples/s"] = lambda row: significant(row.samples_per_second)
@@ -220,44 +219,21 @@ def _scores(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     else:
         columns["loss"] = lambda row: significant(row.final_loss)
     validated = [name for name in metrics if name.startswith("val_")]
-    return columns | {plain(name): partial(_metric, name) for name in validated or metrics}
-
-
-def _of_script(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
-    """The columns of a line that calls a model, of a whole program, or of what is outside."""
-    columns = of_script.times(rows[0])
-    if rows[0].work.compared:
-        columns |= _comparison(rows)
-    columns |= of_script.others(rows)
-    names = sorted({name for row in rows for name in row.metrics}, key=_place_of_score)
-    return columns | {plain(name): partial(_metric, name) for name in names}
-
-
-def _place_of_score(name: str) -> tuple[int, str]:
-    """Those that most programs have come first: a narrow page leaves out the last ones."""
-    usual = ("loss", "accuracy", "val_loss", "val_accuracy")
-    return (usual.index(name) if name in usual else len(usual)), name
+    return columns | {plain(name): partial(metric, name) for name in validated or metrics}
 
 
 def _less_asked(rows: Sequence[Summary]) -> list[str]:
-    """The columns that a narrow page leaves out next: of an example its targets and scores; of a program's line all
-    but its main score.
-    """
-    if not rows[0].work.of_program:
-        return [*_target_columns(rows), *_scores(rows)]
-    names = sorted({name for row in rows for name in row.metrics}, key=_place_of_score)
-    if not names:
-        return []
-    main = next((one for one in ("val_accuracy", "val_loss", "accuracy", "loss") if one in names), names[0])
-    others = [plain(one) for one in reversed(names) if one != main]
-    return ["steps/s", "around (s)", "compile (s)", *others, "total (s)"]
+    """The columns that a narrow page leaves out next: of an example its targets and scores."""
+    kind = rows[0].work.told_by
+    return [*kind.optional(rows)] if kind else [*_target_columns(rows), *_scores(rows)]
 
 
-def _metric(name: str, row: Summary) -> str:
+def metric(name: str, row: Summary) -> str:
+    """The column of a score."""
     return MISSING if name not in row.metrics else f"{row.metrics[name]:.4g}"
 
 
-def _comparison(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
+def comparison(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
     """The ratio to the baseline, or else to the fastest, how sure it is, and what that shows."""
     kind, name = (TO_BASELINE, "x baseline") if rows[0].baseline else (TO_FASTEST, "times slower")
     columns: dict[str, Callable[[Summary], str]] = {name: partial(of_ratio, kind)}
@@ -328,7 +304,7 @@ def _target_columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], st
 def _status(row: Summary, footnotes: list[str], brief: bool) -> str:
     status = f"{row.status}, {row.unranked}" if row.unranked else row.status
     status += ", other outputs" if row.has("call") else ""
-    return marked(status, notes.chief(row) if brief and not row.work.of_program else notes.of(row), footnotes)
+    return marked(status, notes.chief(row) if brief and not row.work.observed else notes.of(row), footnotes)
 
 
 def _remarks(rows: Sequence[Summary]) -> _Remarks:
@@ -338,12 +314,11 @@ def _remarks(rows: Sequence[Summary]) -> _Remarks:
         **dict.fromkeys(beside_others({row.backend: row.beside_newer for row in rows}), True),
         data.remark(first): data.is_synthetic(first),
     }
+    kind, unit = first.work.told_by, first.work.unit
     on_training = {
-        "Weights, sample order and dropout are the program's own; --init seeded gives all the same start.": (
-            is_fit(first.site) and any(row.weights == "its own" for row in rows)
+        f"One {unit} only: it includes compilation and warm-up, so there is no steady time and no ratio.": (
+            not kind and first.epochs == 1
         ),
-        **of_script.on_first_times(rows),
-        **of_script.on_epochs(rows),
         "Initial weights are each backend's own, so the curves start apart.": (
             any(row.weights == "backend" for row in rows)
         ),
@@ -353,15 +328,12 @@ def _remarks(rows: Sequence[Summary]) -> _Remarks:
             row.unranked == "differs" for row in rows
         )
     }
-    around = {
-        "around: of a call, outside its epochs and their validation.": is_fit(first.site) and first.work.by_call
-    }
     recurrent = {"recurrent: how the backend computes the recurrent layers.": any(row.form for row in rows)}
     return {
         **_on(_WHOLE, above),
         **_on(("status",), differs),
+        **{said: tuple(columns) for said, columns in (kind.remarks(rows) if kind else {}).items()},
         **_on(_WHOLE, on_training),
-        **_on(("around (s)",), around),
         **{said: one.figure.headings for one in hooks.columns().values() if (said := one.remark(rows))},
         **_on_comparison(rows),
         **_on_scaling(rows),

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from tabulate import tabulate
 
 from kbench.summary import Summary
-from kbench.tables import of_program, otherwise
+from kbench.tables.answers import above_tables
 from kbench.tables.columns import ALL, ColumnChoice
 from kbench.tables.content import Table, tables
 from kbench.words.text import at_blanks
@@ -23,8 +23,7 @@ def text(summaries: Iterable[Summary], width: int = 100, repeat_command: str = "
     repeats what could not be compared.
     """
     summaries = list(summaries)
-    sentences = [*of_program.failures(summaries), *otherwise.sentences(summaries)]
-    above = [at_blanks(sentence, width) for sentence in sentences]
+    above = [at_blanks(sentence, width) for sentence in above_tables(summaries)]
     return "\n\n".join(
         [*above, together(tables(summaries, repeat_command, shown, brief=True), width, "in summary.md")]
     )

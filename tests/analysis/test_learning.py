@@ -252,14 +252,6 @@ def test_the_cause_is_that_of_its_own_cell_where_an_example_has_several_tasks() 
     ]
 
 
-@pytest.mark.parametrize(("accuracy", "unlike"), [(0.61, False), (0.3, True)])
-def test_a_program_from_weights_of_its_own_may_be_further_off(accuracy: float, unlike: bool) -> None:
-    work = ("train.py: fit, line 9", 10000, 8, 128, 4000)
-    scores = [{"val_accuracy": [one] * 3} for one in (0.66, 0.65, accuracy)]
-    cells = of_all(scores, work=work, facts={"unit": "epoch", "task": "train"})
-    assert ("learning" in str(noted(cells))) == unlike
-
-
 def test_a_row_without_a_finite_score_hides_no_other() -> None:
     scores = [{"loss": 0.5, "val_loss": 0.6}] * 3 + [{"loss": float("nan"), "val_loss": float("nan")}]
     assert noted(of_all(scores)) == {}

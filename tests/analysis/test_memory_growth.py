@@ -12,7 +12,6 @@ from fake_runs import cell, measured
 from kbench.analysis.summaries import summarise
 from kbench.analysis.times import memory_growth
 from kbench.analysis.times.memory_growth import growth
-from kbench.records.epochs import Epoch
 from kbench.records.values import Measured
 from kbench.tables.content import table
 
@@ -102,15 +101,3 @@ def test_most_processes_of_a_row_must_show_it() -> None:
     leak, none = leaking(5.0, 12), leaking(0.0, 12)
     assert memory_growth.of_row([row(*leak), row(*leak, repeat=2), row(*none, repeat=3)]) is not None
     assert memory_growth.of_row([row(*leak), row(*none, repeat=2)]) is None
-
-
-def test_of_a_line_that_fits_often_the_ends_of_its_calls_count() -> None:
-    epochs = tuple(Epoch(number, 1.0, 10, site="fit, line 3", resident_mib=500.0) for number in range(1, 4))
-    fit = {"site": "fit, line 3", "seconds": 1.0, "epochs": 1, "first": 0}
-    fits = [dict(fit, resident_mib=600.0 + number) for number in (1, 2)]
-    one = measured(cell(), facts={"fits": {"fit, line 3": fits}})
-    one = Measured(one.cell, one.outcome, epochs, {}, one.facts)
-    by_call = memory_growth.of_line(one, "fit, line 3", by_call=True)
-    assert by_call == {"resident": ((1.0, 601.0), (2.0, 602.0))}
-    by_epoch = memory_growth.of_line(one, "fit, line 3", by_call=False)
-    assert by_epoch == {"resident": ((1.0, 500.0), (2.0, 500.0), (3.0, 500.0))}

@@ -1,4 +1,4 @@
-"""What is no finite number is found, with since when, and such a row has no rank, not even a program's."""
+"""What is no finite number is found, with since when, and such a row has no rank."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ import math
 from typing import Any
 
 import pytest
-from fake_runs import cell, known, measured, summary
+from fake_runs import cell, measured, summary
 
-from kbench.analysis.lines.call_sites import by_line
 from kbench.analysis.sameness import not_finite
-from kbench.analysis.summaries import summarise
-from kbench.records.epochs import Epoch
 from kbench.records.findings import Finding
-from kbench.records.values import FAILED, SCRIPT, Measured, Outcome
+from kbench.records.values import FAILED, Measured
 from kbench.tables import answers, at_a_glance, lost
 from kbench.words import sentences
 
@@ -48,28 +45,6 @@ def test_weights_and_outputs_are_looked_at_too_and_of_what_failed_nothing_is_sai
         facts = {"probe": [[0.5], [1.0]], "probe_scales": [0.5, scale]}
         assert said(measured(cell(task="infer"), 1.0, 1.0, facts=facts)) == "its outputs are nan"
     assert said(measured(cell(), 1.0, loss=NAN, status=FAILED)) == ""
-
-
-def program(backend: str, **losses: float | None) -> Measured:
-    """A program with two fits, and what the loss of each is in its second epoch."""
-    epochs = tuple(
-        Epoch(number, 1.0, 100, site=site.replace("_", ", line "), loss=loss if number == 2 else 1.0)
-        for site, loss in losses.items()
-        for number in (1, 2, 3)
-    )
-    sites = {site.replace("_", ", line "): {"site": site, "task": "train", "facts": {}} for site in losses}
-    facts = known(task=SCRIPT, sites=sites, program={"seconds": 9.0, "keras": 1})
-    return Measured(cell("train.py", backend), Outcome("ok"), epochs, {}, facts)
-
-
-def test_a_line_of_a_program_and_the_whole_of_it_lose_their_rank() -> None:
-    rows = summarise(by_line([program(f"a/{name}", fit_3=NAN, fit_9=0.5) for name in "xy"]))
-    ranked = {row.site: row.relative_to_fastest is not None for row in rows if row.work.compared}
-    assert ranked == {"fit, line 3": False, "fit, line 9": True, "whole program": False}
-    assert lost.sentences(rows) == [
-        "The loss of train.py: fit, line 3 is nan in epoch 2 on a/x and a/y: no time is ranked."
-    ]
-    assert {row.notes for row in rows} == {()}
 
 
 LOST = Finding(kind="not finite", aspect="loss", own="nan", about={"epoch": 1, "on": True})

@@ -254,10 +254,6 @@ def test_times_without_an_interval_name_no_backend() -> None:
     assert sentences(some) == ["No backend can be named: over these 2 examples times vary too much."]
 
 
-def test_calls_of_a_script_are_no_examples() -> None:
-    assert overall(rows({"a": [1.0, 1.0, 1.0], "b": [2.0, 2.0, 2.0]}, unit="epoch")) == []
-
-
 def test_a_performance_profile_counts_the_examples_within_a_factor_of_the_fastest() -> None:
     (found,) = profiles(rows({"a": [1.0, 1.0, 3.0, 1.0], "b": [2.0, 4.0, 1.0, 0.0]}))
     assert (found.device, found.examples, found.largest) == ("cpu", 4, 4.0)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kbench import store
-from kbench.analysis import rows, summaries
+from kbench.analysis import summaries
 from kbench.cli import main
 from kbench.records.values import OK, Measured
 from kbench.store import files, guest_files
@@ -73,8 +73,7 @@ def test_no_example_is_analysed_twice(tmp_path: Path, monkeypatch: pytest.Monkey
 
         return call
 
-    monkeypatch.setattr(rows, "by_line", counted(rows.by_line))
     monkeypatch.setattr(summaries, "timed", counted(summaries.timed))
     assert main.main(["report", "a", "--results", str(tmp_path)]) == 0
     names = {one.example for one in cells}
-    assert len(names) > 1 and made == {f"{what} {name}": 1 for what in ("timed", "by_line") for name in names}
+    assert len(names) > 1 and made == {f"timed {name}": 1 for name in names}

@@ -213,7 +213,8 @@ def test_a_run_of_a_program_is_told_without_the_feature_but_not_continued(
     measured = bench("script", "train.py", *options)
     assert measured.status == 0 and "fit, line 12" in measured.out
     place = without(sorted(standing_on("script")), copied, tmp_path)
-    assert "fit, line 12" in said(place, "report", "mine", "--no-plots", cwd=bench.folder)
+    told = said(place, "report", "mine", "--no-plots", cwd=bench.folder)
+    assert "train.py: this kbench does not have the feature that tells of it." in told and "fit, line 12" not in told
     lacking = "This kbench does not have the feature that runs programs."
     assert lacking in said(place, "resume", "mine", status=2, cwd=bench.folder)
     assert "kbench script" not in said(place, "train.py", status=2, cwd=bench.folder)

@@ -24,7 +24,7 @@ from kbench.plots.memory import memory
 from kbench.plots.overview import _figure as draw_overview
 from kbench.plots.overview import overview
 from kbench.plots.styles import OWN, Style, caption, literal, row_styles
-from kbench.records.values import CALL, FAILED, NO_DIFFERENCE, NOT_COMPARED, RUN, SCRIPT, SLOWER, TIMEOUT, Measured
+from kbench.records.values import FAILED, NO_DIFFERENCE, NOT_COMPARED, SLOWER, TIMEOUT, Measured
 
 
 def trained(backend: str, seconds: float, epochs: int = 3, **changes: Any) -> Measured:
@@ -285,9 +285,8 @@ def test_a_picture_says_where_and_when_it_was_measured_and_is_no_smaller_for_it(
 @pytest.mark.parametrize(
     ("told", "axis", "length"),
     [
+        ({}, "seconds per epoch (estimate)", 1.0),
         ({"task": "infer"}, "seconds per 1,000 samples (estimate)", 2.0),
-        ({"task": "infer", "unit": CALL}, "seconds per call (estimate)", 1.0),
-        ({"task": SCRIPT, "unit": RUN}, "seconds of the run", 1.0),
     ],
     ids=lambda value: str(value)[:30],
 )

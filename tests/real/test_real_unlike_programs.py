@@ -9,7 +9,7 @@ import pytest
 from real_runs import Finished, Kbench
 
 from kbench.analysis.rows import summarised
-from kbench.tables import otherwise
+from kbench.features.script.told import unlike_calls
 
 pytestmark = [
     pytest.mark.timeout(3600),
@@ -99,7 +99,7 @@ def odd(kbench: Kbench, tmp_path: Path, kept: dict[str, Finished]) -> Finished:
 
 
 def sentences(finished: Finished) -> list[str]:
-    return otherwise.sentences(summarised(finished.results()))
+    return unlike_calls.sentences(summarised(finished.results()))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -15,7 +14,6 @@ from fake_runs import cell, fake_run
 from fake_runs import task as as_task
 
 from kbench import store
-from kbench.cells import runner
 from kbench.cells.runner import EpochProgress
 from kbench.planning.tasks import CellTask
 from kbench.records.values import FAILED, OK, Outcome
@@ -101,24 +99,6 @@ def test_a_program_whose_epochs_nobody_knows_shows_the_one_that_runs(monkeypatch
     tasks = [task(f"keras3/{name}", "train.py", 0, task="script", input="sequence") for name in ("jax", "torch")]
     run_some(Progress(tasks, clock=lambda: 0.0), tasks, 2, 0)
     assert screen.lines[-1] == "train.py  jax epoch 3  torch epoch 1  0 s"
-
-
-def test_of_a_program_the_calls_of_its_line_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    events = tmp_path / "events.jsonl"
-    lines = [
-        {"event": "epoch", "epoch": 1, "seconds": 1.0, "samples": 8, "site": "fit, line 9"},
-        {"event": "epoch", "epoch": 1, "seconds": 0.1, "samples": 8, "site": "predict, line 12", "calls": 1},
-        {"event": "epoch", "epoch": 2, "seconds": 0.1, "samples": 8, "site": "predict, line 12", "calls": 399},
-    ]
-    events.write_text("".join(json.dumps(one) + "\n" for one in lines))
-    found = runner.EpochReader(events).sample()
-    assert (found.epochs, found.site) == (400, "predict, line 12")
-    screen = Terminal(monkeypatch, 100)
-    one = task("keras3/jax", "train.py", 0, task="script", input="sequence")
-    shown = Progress([one], clock=lambda: 0.0)
-    shown.listener.started(one)
-    shown.listener.epoch(one, found)
-    assert screen.lines[-1] == "train.py  jax: predict, line 12: call 400, 0.100 s/call, 0 s"
 
 
 def test_short_processes_are_counted_together_and_are_none_of_the_cells(monkeypatch: pytest.MonkeyPatch) -> None:

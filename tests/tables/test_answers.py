@@ -105,16 +105,6 @@ def test_turns_that_were_disturbed_in_several_examples_are_counted_together() ->
     )
 
 
-def test_calls_that_compile_say_how_often_and_how_long() -> None:
-    about = {"example": "train.py: fit, line 8", "unit": "call", "calls": 10, "first_calls": 10, **QUIET}
-    fast = replace(FASTEST_ROW, epoch_seconds=0.5, compile_seconds=0.01, **about)
-    slow = replace(WIDE, relative_interval=Interval(2.9, 3.1), verdict=SLOWER, epoch_seconds=1.5, **about)
-    assert answer([fast, replace(slow, compile_seconds=1.4)]).endswith(
-        " 10 of 10 calls are a model's first, and compilation and warm-up take 1.40 s on keras2/theano each time."
-    )
-    assert "compile" not in answer([fast, replace(slow, compile_seconds=1.4, calls=100)])
-
-
 def test_one_value_each_is_no_comparison_and_the_smoke_profile_is_why() -> None:
     first, second = (
         replace(FASTEST_ROW, **QUIET),
@@ -124,8 +114,6 @@ def test_one_value_each_is_no_comparison_and_the_smoke_profile_is_why() -> None:
     said = "mnist_cnn could not be compared: one epoch each is too few; "
     assert answer(smoke) == f"{said}run without --profile smoke, or with --repeats 3."
     assert answer([first, second]) == f"{said}use --repeats 3."
-    calls = [replace(row, unit="call", example="train.py: fit, line 8") for row in smoke]
-    assert answer(calls) == "train.py: fit, line 8 could not be compared: one call each is too few; use --repeats 3."
 
 
 def test_times_that_vary_too_much_are_no_comparison_either() -> None:
@@ -189,6 +177,3 @@ def test_who_is_done_first_with_compilation_is_said_where_that_is_another() -> N
         " With compilation, keras3/torch is done with these 3 epochs first: 6.50 s, keras3/jax 12.0 s."
     )
     assert "With compilation" not in answer([replace(fast, epochs=100), replace(slow, epochs=100)])
-    assert "With compilation" not in answer([replace(one, unit="epoch") for one in (fast, slow)]), (
-        "a program has a row"
-    )

@@ -47,6 +47,3 @@ def test_a_row_has_its_chief_note_on_the_terminal_and_all_in_the_page() -> None:
     shown = text([row])
     assert "[1] not steady" in shown and "known difference" not in shown and "hardly" not in shown
     assert all(note in markdown([row]) for note in ("known difference", "not steady", "hardly counts"))
-    assert "known difference" in text([replace(row, example="train.py: fit, line 3", unit="epoch")]), (
-        "a program's causes stay"
-    )

@@ -9,7 +9,6 @@ from fake_runs import notes, replace, summary
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbench.records.findings import Finding
 from kbench.records.values import (
     AS_FAST,
     FAILED,
@@ -391,29 +390,3 @@ def test_a_variant_has_its_ratio_to_its_backend_as_it_is() -> None:
     assert "x default: time of the variant / time of the same backend without settings." in printed
     rows = [replace(row, baseline=SLOW.backend) for row in (FAST, SLOW, variant)]
     assert "x default" not in text(rows, 250), "x baseline says it"
-
-
-def test_what_predicts_otherwise_stands_first_and_once_for_all_lines() -> None:
-    about = {"backend": "keras2/theano", "does": "same weights", "score": "accuracy"}
-    scores = Finding(kind="call", aspect="scores", reference="keras2/tensorflow", own=0.09, other=0.941, about=about)
-    scores = replace(scores, explanation="its kernels are flipped")
-    outputs = replace(scores, aspect="numbers", own=1.0, about={**about, "relative": True, "allowed": 1e-4})
-
-    def row(line: str, wrong: Finding) -> Summary:
-        return summary("keras2/theano", f"train.py: {line}", unit="call", findings=(wrong,))
-
-    right = summary("keras2/tensorflow", "train.py: predict, line 8", unit="call")
-    rows = [
-        row("predict, line 8", outputs),
-        right,
-        row("evaluate, line 9", scores),
-    ]
-    first, *_ = text(rows, 400).split("\n\n")
-    assert first == (
-        "The same weights predict otherwise on keras2/theano than on keras2/tensorflow: accuracy 0.09 instead of "
-        "0.941 (predict, line 8; evaluate, line 9). Its kernels are flipped."
-    )
-    assert headline(rows).startswith(first)
-    assert text(rows, 400).count("flipped") == 1
-    assert "ok, other outputs" in text(rows, 400)
-    assert text([right], 400).startswith("train.py: predict, line 8")

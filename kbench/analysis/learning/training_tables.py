@@ -21,7 +21,7 @@ from kbench.summary import Summary
 GREAT = 0.3  # of an update: a difference in steps that makes another training, not the same one perturbed
 SYNTHETIC = "synthetic"  # where its data come from
 _ENOUGH = 6  # epochs, to see how much the last half of them jump
-_OF_PROGRAM = 3  # epochs that a program's training has, or the loss of the last one says little
+_OF_OBSERVED = 3  # epochs that an observed training has, or the loss of the last one says little
 
 Seed = tuple[int, int]  # a seed, and the repeat with it
 Trainings = Sequence[Sequence[Measured]]  # of a row: by seed, the repeats that trained with it
@@ -53,8 +53,8 @@ class Table:
 
     @property
     def is_short(self) -> bool:
-        """Whether it is of a program that trains so little that losses in training say nothing."""
-        return self.rows[0].work.of_program and len(self.trainings[0][0][0].epochs) < _OF_PROGRAM
+        """Whether it is of observed work that trains so little that losses in training say nothing."""
+        return self.rows[0].work.observed and len(self.trainings[0][0][0].epochs) < _OF_OBSERVED
 
     def scores(self, score: str, late: int) -> Numbers:
         """On the axis of spreads, of each row (rows) and seed (columns): in the last epoch, or `late` ones before.
@@ -144,10 +144,10 @@ def tables(rows: Sequence[Summary], cells: Mapping[RowKey, Sequence[Measured]]) 
 
 
 def single(row: Summary) -> bool:
-    """Whether the row is one training: one repeat, or several from the same start, which only a program's own random
-    numbers may tell apart.
+    """Whether the row is one training: one repeat, or several from the same start, which only the random
+    numbers of observed work may tell apart.
     """
-    return row.repeats < 2 or (row.seeds < 2 and (row.deterministic is True or not row.work.of_program))
+    return row.repeats < 2 or (row.seeds < 2 and (row.deterministic is True or not row.work.observed))
 
 
 def _has_score(row: Summary) -> bool:
@@ -166,7 +166,7 @@ def _kind(rows: Sequence[Summary], trainings: Sequence[Trainings]) -> tuple[str,
     """In what they differ, and which are alike."""
     backends = [base(row.backend) for row in rows]
     of_backends = [backends.index(name) for name in backends]
-    if rows[0].work.of_program or any(row.weights == "backend" for row in rows):
+    if rows[0].work.observed or any(row.weights == "backend" for row in rows):
         return START, of_backends
     cells = [its[0][0] for its in trainings]
     if any(first_steps.uses_random_layers(one) is not False for one in cells):

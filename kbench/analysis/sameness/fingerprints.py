@@ -15,7 +15,6 @@ from kbench.analysis.sameness import (
     first_outputs,
     first_steps,
     last_steps,
-    line_losses,
     movements,
     trainings,
 )
@@ -71,7 +70,7 @@ _USUAL: Mapping[str, Sequence[object]] = {
     "run_eagerly": (False,),
     "order of updates": ("in order",),
 }
-# Of a program's fit: counts are found, not asked for.
+# Of a fit that is observed: counts are found, not asked for.
 _OF_FITS: Mapping[str, Callable[[Facts], object]] = {
     "number of samples": lambda facts: facts.samples,
     "number of validation samples": lambda facts: facts.validation_samples,
@@ -139,7 +138,7 @@ def compared(measured: Sequence[Measured]) -> tuple[dict[str, tuple[Finding, ...
     """(differences, noted), of one comparison."""
     found: dict[str, list[Finding]] = {}
     notes = {one.cell.id: first_steps.unchecked(one) for one in measured}
-    for group in _groups(measured):
+    for group in groups(measured):
         others = _unlike_before_training(group, found)
         steps = _first_steps(group)
         for one, difference in steps:
@@ -147,7 +146,7 @@ def compared(measured: Sequence[Measured]) -> tuple[dict[str, tuple[Finding, ...
                 found[one.cell.id] = [difference]
         for one, difference in trainings.differences(group, others):
             found.setdefault(one.cell.id, []).append(difference)
-        comparable = _computed_alike(group)
+        comparable = computed_alike(group)
         for one, difference in (*last_steps.differences(group), *movements.differences(comparable)):
             if difference.differs:
                 found.setdefault(one.cell.id, [difference])
@@ -158,8 +157,6 @@ def compared(measured: Sequence[Measured]) -> tuple[dict[str, tuple[Finding, ...
         for one, difference in losses if len(alike) == len(comparable) else _of_epochs(alike):
             if difference.differs:
                 found[one.cell.id] = [difference]
-        for one, difference in line_losses.differences(comparable, lambda one: fingerprint(reported(one))):
-            found.setdefault(one.cell.id, []).append(difference)
     for check in hooks.work_checks().values():
         for one, difference in check.differences(measured):
             found.setdefault(one.cell.id, []).append(difference)
@@ -209,13 +206,13 @@ def _with(one: Measured, found: Sequence[Finding]) -> Measured:
     return replace(one, findings=(*one.findings, *found)) if found else one
 
 
-def _groups(measured: Sequence[Measured]) -> list[list[Measured]]:
+def groups(measured: Sequence[Measured]) -> list[list[Measured]]:
     """Those of a repeat that should do the same work, as far as they can be compared."""
-    groups: dict[tuple[Point, int], list[Measured]] = {}
+    found: dict[tuple[Point, int], list[Measured]] = {}
     for one in measured:
         if fingerprint(reported(one)):
-            groups.setdefault((one.cell.key.work, one.cell.repeat), []).append(one)
-    return list(groups.values())
+            found.setdefault((one.cell.key.work, one.cell.repeat), []).append(one)
+    return list(found.values())
 
 
 def list_differences(one: Mapping[str, object], other: Mapping[str, object]) -> list[Finding]:
@@ -301,7 +298,7 @@ def _precision(group: Sequence[Measured]) -> list[tuple[Measured, Finding]]:
 
 def _outputs(group: Sequence[Measured]) -> list[tuple[Measured, Finding]]:
     """Cells whose outputs before training differ from the others', with the same weights."""
-    probes = [(one, outputs) for one in _computed_alike(group) if (outputs := first_outputs.of(one)) is not None]
+    probes = [(one, outputs) for one in computed_alike(group) if (outputs := first_outputs.of(one)) is not None]
     if len(probes) < 2:
         return []
     reference, expected = majority(probes, lambda one, other: first_outputs.same(other[1], one[1]))
@@ -319,7 +316,7 @@ def _outputs(group: Sequence[Measured]) -> list[tuple[Measured, Finding]]:
 
 def _first_steps(group: Sequence[Measured]) -> list[tuple[Measured, Finding]]:
     """How first steps differ from that of most; what is declared of that."""
-    cells = _computed_alike(group)
+    cells = computed_alike(group)
     compared = [[first_steps.compare(one, other) for other in cells] for one in cells]
     faults = [first_steps.declared_reasons(one) for one in cells]
 
@@ -352,7 +349,7 @@ def _nearer(how: Finding, one: Measured, other: Measured) -> Finding:
     return alike.perhaps(first_steps.reason_of_larger_loss(one, other))
 
 
-def _computed_alike(group: Sequence[Measured]) -> list[Measured]:
+def computed_alike(group: Sequence[Measured]) -> list[Measured]:
     """The cells with the common weights that compute in the precision in which numbers are compared."""
     return [one for one in group if one.facts.weights != "backend" and _full_precision(one)]
 

@@ -33,9 +33,7 @@ def _all(one: Measured) -> Iterator[Finding]:
             yield Finding(kind="not finite", aspect=NAMES.get(name, name), own=own, about={} if by_call else about)
     if lost := [number for number, about in sorted(one.facts.received.items()) if about.not_finite]:
         yield Finding(kind="not finite", aspect="weights", own=NAN, about={"epoch": lost[0], "on": True})
-    returned = one.facts.call
-    scales = one.facts.probe_scales if returned is None else returned.scales
-    if not all(scale is not None and math.isfinite(scale) for scale in scales or ()):
+    if not all(scale is not None and math.isfinite(scale) for scale in one.facts.probe_scales or ()):
         yield Finding(kind="not finite", aspect="outputs", own=NAN)
 
 

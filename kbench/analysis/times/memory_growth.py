@@ -1,4 +1,4 @@
-"""Whether a process holds more memory after each epoch, call of fit or other call: a leak, not its start.
+"""Whether a process holds more memory after each epoch or call: a leak, not its start.
 
 The memory at the end of each is compared with the ends before. What grows with every one, all along and not only at
 first, is said; caches that fill, allocators that settle and single jumps are not.
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from kbench.analysis.times import call_costs, trend
+from kbench.analysis.times import trend
 from kbench.records.findings import Finding
 from kbench.records.values import Measured
 
@@ -55,7 +55,8 @@ def _settled(ends: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 def of_row(ok: Sequence[Measured]) -> MemoryGrowth | None:
     """That of most of a row's processes, by the median one; None where most do not grow."""
-    found = [one for one in (growth(_ends(measured), _each_compiles(measured)) for measured in ok) if one is not None]
+    each = [growth(_ends(measured), measured.facts.each_compiles) for measured in ok]
+    found = [one for one in each if one is not None]
     if 2 * len(found) <= len(ok):
         return None
     return sorted(found, key=lambda one: one.mib)[len(found) // 2]
@@ -65,10 +66,6 @@ def finding(grows: MemoryGrowth, unit: str, ok: Sequence[Measured]) -> Finding:
     """What is said of it beside the row. unit: such as "epoch"."""
     about = {"first": grows.first, "last": grows.last, "count": grows.count, "compiles": _compiles(ok)}
     return Finding(kind="memory growth", aspect=unit, own=grows.mib, about=about)
-
-
-def _each_compiles(measured: Measured) -> bool:
-    return call_costs.each_compiles(measured.facts.calls or 0, measured.facts.first_calls or 0)
 
 
 def _compiles(ok: Sequence[Measured]) -> bool:
@@ -81,15 +78,3 @@ def _ends(measured: Measured) -> list[tuple[float, float]]:
     if measured.facts.resident:
         return [*measured.facts.resident]
     return [(one.epoch, one.resident_mib) for one in measured.epochs if one.resident_mib is not None]
-
-
-def of_line(measured: Measured, line: str, by_call: bool) -> dict[str, object]:
-    """The facts on the memory at the ends of a program's line: of its calls, or of its epochs."""
-    epochs = [one for one in measured.epochs if one.site == line]
-    fits = measured.facts.fits.get(line, ())
-    if by_call and fits:
-        numbered = [*enumerate((one.resident_mib for one in fits), 1)]
-    else:
-        counts = itertools.accumulate(one.calls or 1 for one in epochs)
-        numbered = [*zip(counts, (one.resident_mib for one in epochs), strict=True)]
-    return {"resident": tuple((float(number), mib) for number, mib in numbered if mib is not None)}

@@ -136,7 +136,7 @@ def _by_ranking(summaries: Sequence[Summary]) -> dict[tuple[str, str], _Rankings
     for row in summaries:
         ratio = row.ratios.get(TO_FASTEST)
         told = ratio is not None and 0 < ratio.value < math.inf and not ratio.rough
-        if ratio and told and row.ranking not in unknown and not row.work.of_program:
+        if ratio and told and row.ranking not in unknown and not row.work.observed:
             group = times.setdefault((row.device, row.task if both else ""), {})
             found = group.setdefault(row.example, {}).setdefault(row.backend, {})
             level = _Level(ratio.value, (ratio.quantiles,), ratio.verdict == NO_DIFFERENCE)

@@ -11,7 +11,6 @@ from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
-from kbench.analysis.lines.call_sites import is_fit
 from kbench.analysis.times.ratios import WIDEST
 from kbench.base import paths
 from kbench.commands import choices
@@ -19,6 +18,7 @@ from kbench.environments import locks
 from kbench.errors import Stopped, UserError
 from kbench.features.bisect import bisection, commits
 from kbench.features.script import choosing
+from kbench.features.script.lines.call_sites import is_fit
 from kbench.outputs.told import ToldRun
 from kbench.planning.request import Request
 from kbench.records.values import NOT_COMPARED, OK, PRECISION, SLOWER, Backend, Interval

@@ -34,7 +34,7 @@ class ComparedRun:
 def side(about: About, analysis: Analysis, backend: str = "") -> ComparedRun:
     """The side that a run makes, or what `backend`, a full name, has of it."""
     repeats: dict[RowKey, list[Measured]] = {}
-    for one in analysis.lines:
+    for one in analysis.row_cells:
         repeats.setdefault(one.cell.key, []).append(one)
     rows = tuple(one for one in analysis.timed if backend in ("", one.row.backend))
     return ComparedRun(about, rows, repeats, analysis.run.provenance, bool(backend), analysis.run.request)

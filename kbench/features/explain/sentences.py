@@ -6,11 +6,11 @@ import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import median
 from typing import Any
 
 from kbench import store
-from kbench.analysis.lines.call_sites import is_fit
 from kbench.analysis.rows import Analysis, program
 from kbench.analysis.times.ratios import between_samples
 from kbench.analysis.times.step_times import steady
@@ -21,10 +21,11 @@ from kbench.features.explain.measuring import INSIDE
 from kbench.features.explain.whole_program import reconciled
 from kbench.features.parity import agreement
 from kbench.features.parity.values import Agreement
+from kbench.features.script.lines.call_sites import by_line, is_fit
 from kbench.planning.request import OTHER_JIT, SAME_BATCH
 from kbench.records.axes import RowKey
 from kbench.records.fallbacks import Fallback
-from kbench.records.values import NOT_COMPARED, OK, Interval
+from kbench.records.values import NOT_COMPARED, OK, Interval, Measured
 from kbench.summary import TO_FASTEST, Summary
 from kbench.words.text import significant
 
@@ -126,6 +127,12 @@ def _name(row: Summary) -> str:
     return f"{row.example} on {row.backend}"
 
 
+@lru_cache(maxsize=4)
+def _by_epoch(run: Analysis) -> Sequence[Measured]:
+    """Its cells as rows have them; a line that fits often is timed by its epochs instead of its calls."""
+    return by_line(run.run.measured, by_call=False)
+
+
 def _step_seconds(run: Analysis, rows: Sequence[Summary]) -> dict[RowKey, list[float]]:
     """Seconds of a step in each steady epoch that nothing disturbed, as a part of it: some frameworks return from a
     step before it is done. Only of `rows` that are steady, with two such epochs and most turns undisturbed.
@@ -133,7 +140,7 @@ def _step_seconds(run: Analysis, rows: Sequence[Summary]) -> dict[RowKey, list[f
     found: dict[RowKey, list[float]] = {}
     turns: dict[RowKey, list[bool]] = {}
     wanted = {row.key for row in rows if not row.has("not steady")}
-    for one in run.lines_by_epoch if wanted else ():
+    for one in _by_epoch(run) if wanted else ():
         for epoch in steady(one.epochs):
             disturbed = [one.outcome.disturbed(turn.round, turn.again) for turn in epoch.rounds]
             turns.setdefault(one.cell.key, []).extend(disturbed)
@@ -162,7 +169,7 @@ def _changes(rows: Sequence[Summary], own: Mapping[RowKey, Sequence[float]], cha
 
 def _facts(run: Analysis, name: str) -> dict[RowKey, Any]:
     """What each row's cells reported by this name."""
-    return {one.cell.key: known for one in run.lines_by_epoch if (known := getattr(one.facts, name))}
+    return {one.cell.key: known for one in _by_epoch(run) if (known := getattr(one.facts, name))}
 
 
 def _is_slow(row: Summary, fits: Sequence[Summary]) -> bool:
@@ -220,7 +227,7 @@ def _named(layers: Sequence[str]) -> str:
 def _compiled(run: Analysis, fits: Sequence[Summary]) -> list[str] | None:
     """None where no framework counts."""
     counts: dict[RowKey, list[int]] = {}
-    for one in run.lines_by_epoch:
+    for one in _by_epoch(run):
         counted = [epoch.compilations for epoch in steady(one.epochs) if epoch.compilations is not None]
         if counted:
             counts.setdefault(one.cell.key, []).extend(counted)

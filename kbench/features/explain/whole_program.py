@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from kbench.analysis.lines.call_sites import is_fit
+from kbench.features.script.lines.call_sites import is_fit
 from kbench.records import axes
 from kbench.records.values import FASTEST, NO_DIFFERENCE, NOT_COMPARED, SLOWER
 from kbench.summary import Summary
@@ -39,7 +39,7 @@ def _of_program(rows: Sequence[Summary]) -> list[str]:
         if (row.relative_to_fastest or 0.0) > 1 + MATTERS and row.verdict not in (NOT_COMPARED, NO_DIFFERENCE)
     }
     best: list[Summary] = []
-    for line in by_example(row for row in rows if row.work.of_line):
+    for line in by_example(row for row in rows if row.work.repeated):
         fastest = [row for row in line if row.verdict == FASTEST and row.backend in behind]
         best += fastest if any(row.backend == first and row.verdict == SLOWER for row in line) else []
     if not best:
@@ -71,7 +71,7 @@ def _parts(row: Summary) -> Iterator[tuple[str, float]]:
         imports = min(total, row.phases.get("import", 0.0))
         yield "importing Keras", imports
         yield "what is outside Keras", total - imports
-    elif row.work.of_line:
+    elif row.work.repeated:
         count = (row.calls if row.work.by_call else row.epochs) or 0
         usual = min(total, count * (row.epoch_seconds or 0.0))
         first = "compilation and all else around the epochs of" if is_fit(line) else "the first calls of"

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kbench.analysis.lines import call_sites
 from kbench.errors import UserError
 from kbench.features.parity import KIND, agreement, events
 from kbench.features.parity.events import Parity, ParityLayer
 from kbench.features.parity.values import Agreement, Computed, LayerOutput, LayerWeights, ParityStep, Subject
+from kbench.features.script.lines import call_sites
 from kbench.records.reported import parse_facts
 from kbench.records.values import FAILED, OK, Measured, Outcome
 from kbench.store.reading import RunRecord, RunResults

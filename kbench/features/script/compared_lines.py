@@ -10,9 +10,10 @@ import msgspec
 
 from kbench.analysis.rows import Analysis, priors
 from kbench.analysis.summaries import summarise
+from kbench.features.script.lines.units import EPOCH, STEP
 from kbench.records.axes import ARGUMENTS, EXAMPLE
 from kbench.records.epochs import Epoch
-from kbench.records.values import AS_FAST, EPOCH, FASTEST, NO_DIFFERENCE, PRECISION, SLOWER, STEP, Measured
+from kbench.records.values import AS_FAST, FASTEST, NO_DIFFERENCE, PRECISION, SLOWER, Measured
 from kbench.summary import TO_FASTEST, Summary
 from kbench.tables.answers import why_not
 from kbench.tables.content import by_example
@@ -27,7 +28,7 @@ def sentences(run: Analysis) -> list[str]:
     wanted = _wanted(run.run.request)
     if not wanted:
         return []
-    parts = [one for one in run.lines if _numbers(one) & {*wanted}]
+    parts = [one for one in run.row_cells if _numbers(one) & {*wanted}]
     found: list[str] = []
     units = {one.facts.unit: one.cell.site for one in parts if one.epochs}
     if len(units) > 1:  # an epoch has many steps

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kbench import hooks
-from kbench.additions import Command, FurtherOptions, GuestDriver, Programs, Told
+from kbench.additions import Command, FurtherOptions, GuestDriver, Programs, Told, WorkCheck, WorkKind
 from kbench.cli.groups import DETAIL, HOW_OFTEN, MORE, SHOWN, WHAT
 from kbench.features.script import options
 from kbench.records import axes
@@ -87,6 +87,22 @@ def programs() -> Programs:
     from kbench.features.script.programs import UserPrograms
 
     return UserPrograms()
+
+
+@hooks.fills
+def work_kinds() -> Sequence[WorkKind]:
+    """The lines of a program."""
+    from kbench.features.script.program_work import ProgramWork
+
+    return (ProgramWork(),)
+
+
+@hooks.fills
+def work_check() -> WorkCheck:
+    """Whether fits that begin alike have the same first loss."""
+    from kbench.features.script.lines import line_losses
+
+    return WorkCheck("epoch", line_losses.differences)
 
 
 @hooks.fills

@@ -8,7 +8,8 @@ import pytest
 from fake_runs import replace, summary
 
 from kbench.features.explain.whole_program import reconciled
-from kbench.records.values import CALL, EPOCH, FASTEST, NO_DIFFERENCE, REST, RUN, SLOWER
+from kbench.features.script.lines.units import CALL, EPOCH, REST, RUN
+from kbench.records.values import FASTEST, NO_DIFFERENCE, SLOWER
 from kbench.summary import Summary
 
 LINE = "train.py: fit, line 9"

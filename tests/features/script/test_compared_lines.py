@@ -10,7 +10,8 @@ import pytest
 from fake_runs import cell, measured, replace
 
 from kbench.features.script import compared_lines
-from kbench.records.values import CALL, EPOCH, Measured
+from kbench.features.script.lines.units import CALL, EPOCH
+from kbench.records.values import Measured
 
 STEPS = 64
 
@@ -36,7 +37,7 @@ def line(name: str, unit: str, seconds: float) -> list[Measured]:
 def said() -> Any:
     def sentences(*lines: list[Measured]) -> list[str]:
         run = SimpleNamespace(request={"script": {"compare_lines": [7, 10]}}, provenance={})
-        analysis: Any = SimpleNamespace(run=run, lines=[one for each in lines for one in each])
+        analysis: Any = SimpleNamespace(run=run, row_cells=[one for each in lines for one in each])
         return compared_lines.sentences(analysis)
 
     return sentences

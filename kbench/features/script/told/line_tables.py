@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
-from kbench.analysis.lines.call_sites import is_fit
-from kbench.analysis.times import call_costs
+from kbench.features.script.lines import call_costs
+from kbench.features.script.lines.call_sites import is_fit
 from kbench.records.values import OK
 from kbench.summary import Summary
+from kbench.tables.content import comparison, metric
 from kbench.words.text import listed, plain, significant
 
 SHOWN = 0.01  # of an epoch: callbacks that take more have a column
+_WHOLE = ("",)  # the table as a whole
 Columns = dict[str, Callable[[Summary], str]]
 
 
@@ -32,12 +35,37 @@ def _counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' * (number != 1)}"
 
 
-def times(row: Summary) -> Columns:
-    """The columns of its time, that is compared."""
-    return {row.work.column: lambda row: significant(row.epoch_seconds if row.work.compared else row.total_seconds)}
+def columns(rows: Sequence[Summary]) -> Columns:
+    """Those of a line that calls a model, of a whole program, or of what is outside."""
+    work = rows[0].work
+    found: Columns = {
+        work.column: lambda row: significant(row.epoch_seconds if row.work.compared else row.total_seconds)
+    }
+    if work.compared:
+        found |= comparison(rows)
+    return found | _others(rows) | {plain(name): partial(metric, name) for name in _scores(rows)}
 
 
-def others(rows: Sequence[Summary]) -> Columns:
+def optional(rows: Sequence[Summary]) -> list[str]:
+    """Those that a narrow page leaves out: all but the main score."""
+    names = _scores(rows)
+    if not names:
+        return []
+    main = next((name for name in ("val_accuracy", "val_loss", "accuracy", "loss") if name in names), names[0])
+    others = [plain(name) for name in reversed(names) if name != main]
+    return ["steps/s", "around (s)", "compile (s)", *others, "total (s)"]
+
+
+def _scores(rows: Sequence[Summary]) -> list[str]:
+    """Those that most programs have come first: a narrow page leaves out the last ones."""
+    usual = ("loss", "accuracy", "val_loss", "val_accuracy")
+    order = {name: number for number, name in enumerate(usual)}
+    return sorted(
+        {name for row in rows for name in row.metrics}, key=lambda name: (order.get(name, len(usual)), name)
+    )
+
+
+def _others(rows: Sequence[Summary]) -> Columns:
     """The columns behind the comparison, without scores."""
     work = rows[0].work
     columns: Columns = {}
@@ -69,7 +97,20 @@ def _each_compiles(row: Summary) -> bool:
     return call_costs.each_compiles(row.calls or 0, row.first_calls or 0)
 
 
-def on_first_times(rows: Sequence[Summary]) -> dict[str, bool]:
+def remarks(rows: Sequence[Summary]) -> dict[str, tuple[str, ...]]:
+    """What is said below a table, and which columns it explains."""
+    first = rows[0]
+    weights = "Weights, sample order and dropout are the program's own; --init seeded gives all the same start."
+    around = "around: of a call, outside its epochs and their validation."
+    own_weights = is_fit(first.site) and any(row.weights == "its own" for row in rows)
+    return {
+        **({weights: _WHOLE} if own_weights else {}),
+        **dict.fromkeys((*_on_first_times(rows), *_on_epochs(rows)), _WHOLE),
+        **({around: ("around (s)",)} if is_fit(first.site) and first.work.by_call else {}),
+    }
+
+
+def _on_first_times(rows: Sequence[Summary]) -> list[str]:
     """What is said of epochs and calls that include compilation."""
     first = rows[0]
     calls, work = first.calls or 0, first.work
@@ -77,24 +118,23 @@ def on_first_times(rows: Sequence[Summary]) -> dict[str, bool]:
     each = "Each call compiles" if fits else "First calls only, one a model"
     only = f"One {work.unit} only: it includes" if calls < 2 else f"{each}: each includes"
     part = each if calls == first.first_calls else "Many calls compile" if fits else "Many are first calls of a model"
-    return {
-        f"{only} compilation and warm-up, so there is no steady time and no ratio.": (
-            work.of_line and not timed and _ended(rows) if work.of_program else first.epochs == 1
-        ),
-        f"{part}: compilation is part of the time of a call.": (
-            work.by_call and timed and any(map(_each_compiles, rows))
-        ),
-    }
+    no_time = f"{only} compilation and warm-up, so there is no steady time and no ratio."
+    within = f"{part}: compilation is part of the time of a call."
+    return [
+        *([no_time] if work.repeated and not timed and _ended(rows) else []),
+        *([within] if work.by_call and timed and any(map(_each_compiles, rows)) else []),
+    ]
 
 
-def on_epochs(rows: Sequence[Summary]) -> dict[str, bool]:
+def _on_epochs(rows: Sequence[Summary]) -> list[str]:
     """What is said of fits that ended after other numbers of epochs, as by early stopping."""
     counts: dict[int, list[str]] = {}
     for row in rows:
         if row.status == OK and is_fit(row.site):
             counts.setdefault(row.epochs, []).append(row.backend)
     each = [f"{_counted(number, 'epoch')} on {listed(counts[number])}" for number in sorted(counts)]
-    return {f"It trained {', '.join(each)}: losses and scores are of the last epoch of each.": len(counts) > 1}
+    said = f"It trained {', '.join(each)}: losses and scores are of the last epoch of each."
+    return [said] if len(counts) > 1 else []
 
 
 def _ended(rows: Sequence[Summary]) -> bool:

@@ -7,9 +7,10 @@ own layers and models compute, so that more is allowed than for examples. Later 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from statistics import median_low
 
+from kbench.analysis.sameness import fingerprints
 from kbench.analysis.sameness.declared import explains, may_be_why
 from kbench.analysis.sameness.epoch_losses import BY_CHANCE, ENOUGH, KNOWN, OF_FEW
 from kbench.records.findings import Finding
@@ -19,13 +20,18 @@ from kbench.records.values import Measured
 _QUANTITIES = ("outputs", "loss", "1 step", "10 steps", "rising loss")
 
 
-def differences(cells: Sequence[Measured], work: Callable[[Measured], str]) -> list[tuple[Measured, Finding]]:
-    """How lines differ from the middle one, or from the first of two. work: equal for cells that report the same."""
+def differences(measured: Sequence[Measured]) -> list[tuple[Measured, Finding]]:
+    """How lines differ from the middle one, or from the first of two."""
+    return [pair for group in fingerprints.groups(measured) for pair in _of_group(fingerprints.computed_alike(group))]
+
+
+def _of_group(cells: Sequence[Measured]) -> list[tuple[Measured, Finding]]:
     groups: dict[tuple[object, ...], list[Measured]] = {}
     for one in cells:
         facts = one.facts
         if facts.unit and facts.start_sha256 and facts.in_order and math.isfinite(_loss(one)):
-            groups.setdefault((facts.start_sha256, facts.samples, work(one)), []).append(one)
+            work = fingerprints.fingerprint(fingerprints.reported(one))
+            groups.setdefault((facts.start_sha256, facts.samples, work), []).append(one)
     return [(one, how) for group in groups.values() for one in group if (how := _difference(one, group)) is not None]
 
 

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from fake_runs import replace, summary
 
+from kbench.features.script.lines.units import CALL, EPOCH, RUN
+from kbench.features.script.told import line_answers, unlike_calls
 from kbench.records.epochs import LikeLine
 from kbench.records.findings import Finding
-from kbench.records.values import CALL, EPOCH, FAILED, NO_DIFFERENCE, OK, RUN, SLOWER, TIMEOUT, Interval
+from kbench.records.values import FAILED, NO_DIFFERENCE, OK, SLOWER, TIMEOUT, Interval
 from kbench.summary import TO_DEFAULT, Ratio, Summary
-from kbench.tables import of_program, otherwise, text
+from kbench.tables import text
 
 BY_LINE = (("a/x", 0.0), ("a/y", 3e-14))
 FIT, PREDICT = "train.py: fit, line 9", "train.py: predict, line 12"
@@ -32,7 +34,7 @@ def test_failures_come_before_all_tables_once_for_all_backends_with_the_same() -
         )
 
     rows = [line("a/x"), whole("a/x"), whole("a/y"), whole("a/z", OK, ""), whole("a/w", TIMEOUT, "it took too long.")]
-    assert of_program.failures(rows) == [
+    assert line_answers.failures(rows) == [
         "train.py failed on a/x and a/y: line 9: KeyError: 0.",
         "train.py failed on a/w: it took too long.",
     ]
@@ -46,15 +48,15 @@ def test_what_arguments_change_is_told_for_each_backend() -> None:
         return dataclasses.replace(row, ratios={**row.ratios, TO_DEFAULT: ratio})
 
     rows = [line("a/x"), beside("a/x", 2.5, SLOWER), line("a/y"), beside("a/y", 1.02, NO_DIFFERENCE)]
-    assert of_program.asked(rows) == [
+    assert line_answers.on_arguments(rows) == [
         "With --mask, a/x takes 2.50 times as long (2.25 to 2.75); a/y shows no difference (0.918 to 1.12)."
     ]
-    assert of_program.asked(rows[:2]) == [], "of one backend the comparison itself says it"
+    assert line_answers.on_arguments(rows[:2]) == [], "of one backend the comparison itself says it"
 
 
 @pytest.mark.parametrize(("seconds", "told"), [(0.1, False), (1.5, True)])
 def test_validation_that_is_much_of_fit_is_told(seconds: float, told: bool) -> None:
-    found = of_program.found([line("a/x", evaluation_seconds=seconds), line("a/y", evaluation_seconds=0.1)])
+    found = line_answers.on_rows([line("a/x", evaluation_seconds=seconds), line("a/y", evaluation_seconds=0.1)])
     assert found == (
         ["Validation, which is not in these times, takes 50% of fit on a/x, 6% of fit on a/y."] if told else []
     )
@@ -62,62 +64,62 @@ def test_validation_that_is_much_of_fit_is_told(seconds: float, told: bool) -> N
 
 def test_growth_of_memory_and_time_is_told_and_that_there_is_none() -> None:
     flat = {"memory_growth_mib": 0.0, "time_growth": ()}
-    assert of_program.found([line("a/x", PREDICT, **flat), line("a/y", PREDICT, **flat)]) == [
+    assert line_answers.on_rows([line("a/x", PREDICT, **flat), line("a/y", PREDICT, **flat)]) == [
         "Memory does not grow from call to call, and neither does time."
     ]
     unclear = {"memory_growth_mib": 0.0, "time_growth": None}
-    assert of_program.found([line("a/x", PREDICT, **unclear)]) == ["Memory does not grow from call to call."]
+    assert line_answers.on_rows([line("a/x", PREDICT, **unclear)]) == ["Memory does not grow from call to call."]
     grows = {"memory_growth_mib": 7.0, "time_growth": (0.22, 0.57)}
-    assert of_program.found([line("a/x", PREDICT, **grows), line("a/y", PREDICT, **flat)]) == [
+    assert line_answers.on_rows([line("a/x", PREDICT, **grows), line("a/y", PREDICT, **flat)]) == [
         "Memory grows with each call on a/x by 7.0 MiB.",
         "Each call takes longer than those before on a/x (0.220 s the second, 0.570 s the last).",
     ]
-    assert of_program.found([line("a/x", PREDICT), line("a/y", PREDICT, **flat)]) == []
+    assert line_answers.on_rows([line("a/x", PREDICT), line("a/y", PREDICT, **flat)]) == []
 
 
 def test_outputs_that_agree_and_repeats_that_do_are_told() -> None:
     rows = [line(name, PREDICT, outputs_apart=apart) for name, apart in (("a/x", 2e-7), ("a/y", 1e-8))]
-    assert of_program.found(rows) == ["Outputs agree, to 2e-07 of the largest number."]
+    assert line_answers.on_rows(rows) == ["Outputs agree, to 2e-07 of the largest number."]
     same = [replace(row, outputs_apart=0.0) for row in rows]
-    assert of_program.found(same) == ["Outputs agree, to the last bit."]
+    assert line_answers.on_rows(same) == ["Outputs agree, to the last bit."]
     repeated = [line("a/x", deterministic=True, seeds=1), line("a/y", deterministic=True, seeds=1)]
-    assert of_program.found(repeated) == ["Repeats give the same losses on a/x and a/y."]
-    assert of_program.found([repeated[0], line("a/y", deterministic=False, seeds=1)]) == []
-    assert of_program.found([replace(row, final_loss=0.0) for row in repeated]) == []
+    assert line_answers.on_rows(repeated) == ["Repeats give the same losses on a/x and a/y."]
+    assert line_answers.on_rows([repeated[0], line("a/y", deterministic=False, seeds=1)]) == []
+    assert line_answers.on_rows([replace(row, final_loss=0.0) for row in repeated]) == []
 
 
 def test_a_line_that_returns_what_another_one_did_is_told() -> None:
     rows = [line(name, PREDICT, like_line=LikeLine("predict, line 8", apart)) for name, apart in BY_LINE]
-    assert of_program.found(rows) == ["It returns the same as predict, line 8, to 3e-14 of the largest number."]
+    assert line_answers.on_rows(rows) == ["It returns the same as predict, line 8, to 3e-14 of the largest number."]
     scored = [line("a/x", PREDICT, like_line=LikeLine("evaluate, line 9")), line("a/y", PREDICT)]
-    assert of_program.found(scored) == ["It returns the same scores as evaluate, line 9 on a/x."]
+    assert line_answers.on_rows(scored) == ["It returns the same scores as evaluate, line 9 on a/x."]
 
 
 def test_what_was_tried_out_is_told_once_for_all_backends_of_which_it_is_true() -> None:
     rows = [line("a/x", PREDICT, on_batch_seconds=0.002), line("a/y", PREDICT, on_batch_seconds=0.0003)]
-    assert of_program.found(rows) == [
+    assert line_answers.on_rows(rows) == [
         "For so few samples predict_on_batch takes 0.00200 s on a/x, 0.000300 s on a/y."
     ]
     told = [line(name, PREDICT, afterwards="accuracy is 0.5 there") for name in ("a/x", "a/y")]
-    assert otherwise.sentences(told) == ["On a/x and a/y, accuracy is 0.5 there."], "before all tables"
+    assert unlike_calls.sentences(told) == ["On a/x and a/y, accuracy is 0.5 there."], "before all tables"
 
 
 def test_callbacks_and_data_that_are_much_of_fit_are_told() -> None:
     slow = line("a/x", callback_seconds=1.2, outside_callback_seconds=1.0, batch_making_seconds=0.9)
     other = line("a/y", callback_seconds=0.1, outside_callback_seconds=0.0, batch_making_seconds=0.9)
     assert slow.epoch_seconds == 1.5
-    assert of_program.found([slow, other]) == [
+    assert line_answers.on_rows([slow, other]) == [
         "Its callbacks take 48% of fit on a/x, 7% of fit on a/y.",
         "Making its batches, without training, takes 0.900 of an epoch's 1.50 s on a/x, 0.900 of an epoch's 1.50 s "
         "on a/y.",
     ]
-    assert of_program.found([other, line("a/z", batch_making_seconds=0.1)])[0].startswith("Making its batches")
-    assert of_program.found([line("a/x", batch_making_seconds=0.1, callback_seconds=0.1)]) == []
+    assert line_answers.on_rows([other, line("a/z", batch_making_seconds=0.1)])[0].startswith("Making its batches")
+    assert line_answers.on_rows([line("a/x", batch_making_seconds=0.1, callback_seconds=0.1)]) == []
 
 
 def test_validation_is_a_share_of_fit_with_its_callbacks() -> None:
     row = line("a/x", evaluation_seconds=1.5, callback_seconds=3.0, outside_callback_seconds=3.0)
-    assert of_program.found([row])[0] == "Validation, which is not in these times, takes 25% of fit on a/x."
+    assert line_answers.on_rows([row])[0] == "Validation, which is not in these times, takes 25% of fit on a/x."
 
 
 @pytest.mark.parametrize(
@@ -133,13 +135,13 @@ def test_validation_is_a_share_of_fit_with_its_callbacks() -> None:
 def test_first_losses_of_a_loop_are_compared(losses: tuple[float, ...], told: str) -> None:
     loop = "train.py: loop, line 9"
     rows = [line("a/x", loop, first_losses=(2.0, 1.5, 1.0)), line("a/y", loop, first_losses=losses)]
-    assert of_program.found(rows) == [told]
-    assert of_program.found(rows[:1]) == []
+    assert line_answers.on_rows(rows) == [told]
+    assert line_answers.on_rows(rows[:1]) == []
 
 
 def test_calls_that_compile_again_are_told() -> None:
     rows = [line("a/x", PREDICT, compiled_again=29), line("a/y", PREDICT)]
-    assert of_program.found(rows) == ["Its calls after the first compile again 29 times on a/x."]
+    assert line_answers.on_rows(rows) == ["Its calls after the first compile again 29 times on a/x."]
 
 
 def test_how_a_line_trains_otherwise_comes_before_all_tables() -> None:
@@ -153,7 +155,7 @@ def test_how_a_line_trains_otherwise_comes_before_all_tables() -> None:
         line("a/x", other, **fit),
         line("a/y", other, **fit),
     ]
-    assert otherwise.sentences([*rows[:3], replace(rows[3], findings=(of_rate,))]) == [
+    assert unlike_calls.sentences([*rows[:3], replace(rows[3], findings=(of_rate,))]) == [
         f"On a/y, fit, line 9 (and fit, line 15) {rate}.",
         "On a/y, fit, line 9 trains nothing: none of the model's weights changed.",
     ]

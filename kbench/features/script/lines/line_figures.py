@@ -20,7 +20,7 @@ def add_notes(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Sum
     for one in measured:
         if one.outcome.status == OK:
             of_row.setdefault(one.cell.key, []).append(one)
-    return [_with(row, of_row.get(row.key, ())) if row.work.of_line else row for row in rows]
+    return [_with(row, of_row.get(row.key, ())) if row.work.repeated else row for row in rows]
 
 
 def _with(row: Summary, ok: Sequence[Measured]) -> Summary:

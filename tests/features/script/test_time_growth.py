@@ -9,7 +9,7 @@ import pytest
 from fake_runs import cell, measured
 from msgspec import structs
 
-from kbench.analysis.times import time_growth
+from kbench.features.script.lines import time_growth
 from kbench.records.epochs import Turn
 from kbench.records.values import Measured
 from kbench.words.sentences import sentence

@@ -7,8 +7,8 @@ from typing import Any
 import fake_runs
 import pytest
 
-from kbench.analysis.lines import line_outputs
 from kbench.analysis.summaries import summarise
+from kbench.features.script.lines import line_outputs
 from kbench.records.epochs import LikeLine
 from kbench.records.values import Measured
 

@@ -10,9 +10,11 @@ import fake_runs
 import msgspec
 import pytest
 
-from kbench.analysis.lines import line_figures
 from kbench.analysis.summaries import summarise
-from kbench.records.values import EPOCH, Measured
+from kbench.features.script.lines import line_figures
+from kbench.features.script.lines.units import EPOCH
+from kbench.records.values import Measured
+from kbench.words.sentences import ends
 
 SITE = "train.py: fit, line 9"
 
@@ -53,4 +55,4 @@ def test_what_was_not_reported_is_unknown() -> None:
 def test_a_fit_that_changes_no_weight_is_told(unchanged: int) -> None:
     one = measured({"unchanged": unchanged})
     (row,) = line_figures.add_notes(summarise([one]), [one])
-    assert row.trains == ("trains nothing: none of the model's weights changed",) * unchanged
+    assert ends(row.findings) == ("trains nothing: none of the model's weights changed",) * unchanged

@@ -11,10 +11,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kbench.analysis.sameness import call_weights, first_outputs
-from kbench.analysis.sameness.call_weights import number
+from kbench.analysis.sameness import first_outputs
 from kbench.analysis.sameness.first_outputs import Outputs
-from kbench.analysis.sameness.output_causes import (
+from kbench.analysis.sameness.usual import in_order
+from kbench.features.script.lines import call_weights
+from kbench.features.script.lines.call_weights import number
+from kbench.features.script.lines.output_causes import (
     EVALUATE,
     FROM_FILE,
     INPUTS,
@@ -25,7 +27,6 @@ from kbench.analysis.sameness.output_causes import (
     cause,
     fault,
 )
-from kbench.analysis.sameness.usual import in_order
 from kbench.records.axes import Point, RowKey
 from kbench.records.findings import Finding
 from kbench.records.reported import Returned

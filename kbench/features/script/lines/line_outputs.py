@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from kbench.analysis.sameness import call_outputs, call_weights, first_outputs
+from kbench.analysis.sameness import first_outputs
+from kbench.features.script.lines import call_outputs, call_weights
 from kbench.records.axes import SITE, RowKey
 from kbench.records.epochs import LikeLine
 from kbench.records.reported import Returned

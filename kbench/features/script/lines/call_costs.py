@@ -185,6 +185,7 @@ def figures(calls: Sequence[CallCost]) -> dict[str, float | int | None]:
     return {
         "calls": number(calls),
         "first_calls": sum(one.first for one in calls),
+        "each_compiles": each_compiles(number(calls), sum(one.first for one in calls)),
         "call_compile_seconds": median_of(compiled[1:] or compiled),
         "around_seconds": fmean(one.around for one in sample) if sample else None,
         "steady_epoch_seconds": median_of(epochs),

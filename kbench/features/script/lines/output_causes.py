@@ -4,9 +4,9 @@ declare, from the weights that went in, or from the settings of layers.
 
 from __future__ import annotations
 
-from kbench.analysis.sameness import call_weights
 from kbench.analysis.sameness.declared import WordsOfLayers, explains
 from kbench.analysis.sameness.fingerprints import first_layer
+from kbench.features.script.lines import call_weights
 from kbench.records.reported import Returned, Weight
 from kbench.records.values import Measured
 from kbench.words.sentences import layers

@@ -5,23 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from kbench.analysis.times import call_costs
+from kbench.analysis.times.machine_stability import SHARE
+from kbench.features.script.lines import call_costs
 from kbench.records import axes
 from kbench.records.values import AS_FAST, FAILED, FASTER, NO_DIFFERENCE, SLOWER, TIMEOUT
 from kbench.summary import TO_DEFAULT, Ratio, Summary
-from kbench.tables import scores
+from kbench.tables.answers import memory_growth
 from kbench.words.text import format_bound, listed, plain, significant
 
 MUCH = 0.2  # validation and callbacks that take more of fit are said, and batches that take more of an epoch
 LOSSES_AGREE, FIRST_LOSS = 0.01, 1e-3  # relative: later losses that are as near as that, and the first one
 
 
-def asked(rows: Sequence[Summary]) -> list[str]:
-    """What the user asked for by an option, which comes before all else."""
-    return [*_of_arguments(rows), *scores.sentences(rows)]
-
-
-def found(rows: Sequence[Summary]) -> list[str]:
+def on_rows(rows: Sequence[Summary]) -> list[str]:
     """What the rows show besides who is faster."""
     return [
         *_of_validation(rows),
@@ -44,7 +40,7 @@ def failures(rows: Iterable[Summary]) -> list[str]:
     return [plain(f"{program} failed on {listed(names)}: {reason}.") for (program, reason), names in why.items()]
 
 
-def _of_arguments(rows: Sequence[Summary]) -> list[str]:
+def on_arguments(rows: Sequence[Summary]) -> list[str]:
     """What a program's further arguments change on each backend, where there are several."""
     of_each: dict[str, list[str]] = {}
     for row in rows if len({row.key[axes.BACKEND] for row in rows}) > 1 else ():
@@ -81,7 +77,7 @@ def _of_fit(rows: Sequence[Summary], part: Callable[[Summary], float | None]) ->
     shares = [
         (row.backend, seconds / (epoch + (row.evaluation_seconds or 0.0) + (row.outside_callback_seconds or 0.0)))
         for row in rows
-        if row.work.of_line and (seconds := part(row)) and (epoch := _epoch_seconds(row))
+        if row.work.repeated and (seconds := part(row)) and (epoch := _epoch_seconds(row))
     ]
     much = any(share > MUCH for _, share in shares)
     return ", ".join(f"{share:.0%} of fit on {name}" for name, share in shares) if much else ""
@@ -132,6 +128,22 @@ def _apart(values: Sequence[float]) -> float:
     return (max(values) - min(values)) / largest if largest else 0.0
 
 
+def on_compilation(rows: Sequence[Summary]) -> list[str]:
+    """That each call compiles, of comparable rows, fastest first."""
+    compiling = [row for row in rows if _compiles_each(row)]
+    if not compiling:
+        return []
+    times = ", ".join(f"{significant(row.compile_seconds)} s on {row.backend}" for row in compiling)
+    often = f"{compiling[0].first_calls:,} of {compiling[0].calls:,} calls"
+    return [f"{often} are a model's first, and compilation and warm-up take {times} each time."]
+
+
+def _compiles_each(row: Summary) -> bool:
+    """Whether compilation is a good part of each call."""
+    each = call_costs.each_compiles(row.calls or 0, row.first_calls or 0)
+    return each and (row.compile_seconds or 0.0) > SHARE * (row.epoch_seconds or math.inf)
+
+
 def _of_compilation(rows: Sequence[Summary]) -> list[str]:
     """That calls compile again, as for each new shape; of fits and calls of new models, other sentences say it."""
     each = any(call_costs.each_compiles(row.calls or 0, row.first_calls or 0) for row in rows)
@@ -158,10 +170,10 @@ def _of_like_lines(rows: Sequence[Summary]) -> list[str]:
 def _of_sameness(rows: Sequence[Summary]) -> list[str]:
     """Of a program's line: that its outputs agree, and that repeats of its training give the same losses."""
     said, alike = [], [row.outputs_apart for row in rows if row.outputs_apart is not None]
-    if rows[0].work.of_line and len(alike) > 1 and not math.isnan(max(alike)):
+    if rows[0].work.repeated and len(alike) > 1 and not math.isnan(max(alike)):
         said.append(f"Outputs agree, {_how_near(max(alike), ' of the largest number')}.")
     said += _of_like_lines(rows)
-    repeated = [row for row in rows if row.deterministic is not None and row.work.of_line and row.seeds == 1]
+    repeated = [row for row in rows if row.deterministic is not None and row.work.repeated and row.seeds == 1]
     if repeated and all(row.deterministic and row.final_loss for row in repeated):  # 0 says nothing
         said.append(f"Repeats give the same losses on {listed([row.backend for row in repeated])}.")
     return said
@@ -169,10 +181,7 @@ def _of_sameness(rows: Sequence[Summary]) -> list[str]:
 
 def _of_growth(rows: Sequence[Summary]) -> list[str]:
     """What grows from one epoch or call to the next; of a program's calls also that nothing does."""
-    unit, said = rows[0].work.unit, list[str]()
-    if grows := [row for row in rows if row.memory_growth_mib]:
-        each = (f"{row.backend} by {significant(row.memory_growth_mib, 2)} MiB" for row in grows)
-        said.append(f"Memory grows with each {unit} on {', '.join(each)}.")
+    unit, said = rows[0].work.unit, memory_growth(rows)
     if slower := {row.backend: row.time_growth for row in rows if row.time_growth}:
         times = (
             f"{name} ({significant(ends[0])} s the second, {significant(ends[1])} s the last)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
@@ -9,14 +10,15 @@ from typing import Any
 
 import msgspec
 
-from kbench.analysis.sameness import call_outputs, not_finite
-from kbench.analysis.times import call_costs, memory_growth
-from kbench.analysis.times.call_costs import CallCost
+from kbench.analysis.sameness import not_finite
+from kbench.features.script.lines import call_costs, call_outputs
+from kbench.features.script.lines.call_costs import CallCost
+from kbench.features.script.lines.units import CALL, EPOCH, REST, RUN, STEP
 from kbench.records.axes import EXAMPLE, Value
 from kbench.records.epochs import Epoch
 from kbench.records.findings import Finding
 from kbench.records.reported import Described, parse_facts
-from kbench.records.values import CALL, EPOCH, FAILED, OK, REST, RUN, SCRIPT, STEP, UNSUPPORTED, Measured
+from kbench.records.values import FAILED, OK, SCRIPT, UNSUPPORTED, Measured
 from kbench.words.text import listed
 
 WHOLE = "whole program"
@@ -129,7 +131,7 @@ def _sites(one: Measured, often: frozenset[str]) -> Iterable[Measured]:
         kept = call_costs.as_epochs(calls, fits) if by_call else _epochs(epochs)
         if not (kept and epochs):  # a fit may end before its first epoch does
             continue
-        facts = parse_facts(about.facts)
+        facts, returned = parse_facts(about.facts), one.facts.returned.get(name)
         yield _part(
             one,
             name,
@@ -137,10 +139,11 @@ def _sites(one: Measured, often: frozenset[str]) -> Iterable[Measured]:
                 **facts,
                 "task": about.task,
                 "unit": STEP if name.startswith(LOOP) else CALL if by_call else EPOCH,
-                "call": one.facts.returned.get(name),
+                "call": returned,
+                "probe_scales": returned.scales if returned else one.facts.probe_scales,
                 "site_seconds": _seconds(calls, epochs),
                 "losses": _losses(one, name, epochs),
-                **memory_growth.of_line(one, name, by_call),
+                "resident": memory_at_ends(one, name, by_call),
                 **(call_costs.figures(calls) if calls else {}),
             },
             of_cell={
@@ -163,6 +166,18 @@ def _losses(one: Measured, name: str, epochs: Sequence[Epoch]) -> tuple[tuple[fl
         return tuple((epoch.loss, epoch.val_loss) for epoch in epochs)
     told = one.facts.returned.get(name)
     return (*((loss, None) for loss in (told.first_losses if told else ())), (epochs[-1].loss, None))
+
+
+def memory_at_ends(one: Measured, line: str, by_call: bool) -> tuple[tuple[float, float], ...]:
+    """(number, MiB that were held) at the ends of the calls of a line, or of its epochs."""
+    epochs = [epoch for epoch in one.epochs if epoch.site == line]
+    fits = one.facts.fits.get(line, ())
+    if by_call and fits:
+        numbered = [*enumerate((fit.resident_mib for fit in fits), 1)]
+    else:
+        counts = itertools.accumulate(epoch.calls or 1 for epoch in epochs)
+        numbered = [*zip(counts, (epoch.resident_mib for epoch in epochs), strict=True)]
+    return tuple((float(number), mib) for number, mib in numbered if mib is not None)
 
 
 def _epochs(epochs: Sequence[Epoch]) -> list[Epoch]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from kbench.records.findings import OF_OUTPUTS, Finding
 from kbench.summary import Summary
-from kbench.words.sentences import call
+from kbench.words.sentences import call, ends
 from kbench.words.text import listed, plain
 
 
@@ -29,7 +29,7 @@ def _of_training(summaries: Iterable[Summary]) -> list[str]:
     found: dict[tuple[str, str, str], list[str]] = {}
     for row in summaries:
         program, line = row.program, row.site
-        for how in row.trains if row.work.trains else ():
+        for how in ends(row.findings) if row.work.trains else ():
             found.setdefault((program, row.backend, how), []).append(line or program)
     return [f"On {backend}, {_lines([*dict.fromkeys(lines)])} {how}." for (_, backend, how), lines in found.items()]
 

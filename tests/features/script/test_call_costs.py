@@ -10,13 +10,14 @@ import pytest
 from fake_runs import cell, known
 from msgspec import structs
 
-from kbench.analysis.lines.call_sites import by_line
 from kbench.analysis.summaries import summarise
-from kbench.analysis.times import call_costs
+from kbench.features.script.lines import call_costs
+from kbench.features.script.lines.call_sites import by_line
+from kbench.features.script.lines.units import CALL, EPOCH, REST, RUN
 from kbench.records.axes import SITE
 from kbench.records.epochs import Epoch, Turn
 from kbench.records.reported import Program
-from kbench.records.values import CALL, EPOCH, OK, REST, RUN, SCRIPT, Measured, Outcome
+from kbench.records.values import OK, SCRIPT, Measured, Outcome
 from kbench.summary import Summary
 
 FIT, EVALUATE = "fit, line 9", "evaluate, line 10"

@@ -8,9 +8,9 @@ from typing import Any
 import fake_runs
 import pytest
 
-from kbench.analysis.sameness import call_outputs
 from kbench.analysis.summaries import summarise
 from kbench.base import paths
+from kbench.features.script.lines import call_outputs
 from kbench.records.findings import Finding
 from kbench.records.values import Measured
 from kbench.selection import backends

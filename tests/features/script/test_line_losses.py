@@ -8,9 +8,10 @@ import pytest
 from fake_runs import cell, measured
 
 from kbench.analysis.summaries import summarise
-from kbench.records.values import EPOCH, Measured
+from kbench.features.script.lines.units import EPOCH
+from kbench.features.script.told import unlike_calls
+from kbench.records.values import Measured
 from kbench.summary import Summary
-from kbench.tables import otherwise
 
 SITE = "train.py: fit, line 9"
 DENSE: list[Any] = ["Dense", {"units": 4}, []]
@@ -39,7 +40,7 @@ def rows(*cells: Measured) -> dict[str, Summary]:
 def test_a_loss_that_is_far_off_takes_its_rank_and_is_the_first_sentence() -> None:
     found = rows(line("a", 1.14), line("b", 0.69, own_code=1))
     assert found["keras9/b"].relative_to_fastest is None and found["keras9/a"].relative_to_fastest == 1
-    assert otherwise.sentences(list(found.values())) == [
+    assert unlike_calls.sentences(list(found.values())) == [
         "On keras9/b, fit, line 9 is unlike keras9/a in the loss of epoch 1: 0.690 instead of 1.14, from the same "
         "weights and batches, so it is not compared."
     ]

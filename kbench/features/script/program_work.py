@@ -1,0 +1,97 @@
+"""A user's program as a kind of work: its cells are split by the lines that call a model, and each is told of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kbench.additions import TableColumns, WorkKind
+from kbench.analysis.row_figures import RowProcesses
+from kbench.analysis.times import memory_growth
+from kbench.features.script.lines import (
+    afterwards,
+    call_outputs,
+    call_sites,
+    line_figures,
+    line_outputs,
+    program_shares,
+    time_growth,
+)
+from kbench.features.script.lines.units import CALL, EPOCH, WORKLOADS
+from kbench.features.script.told import line_answers, line_tables, unlike_calls
+from kbench.records.values import SCRIPT, Measured
+from kbench.records.workloads import Workload
+from kbench.summary import Summary
+
+
+class ProgramWork(WorkKind):
+    """The rows of a program: its lines, what is outside of them, and the whole."""
+
+    task = SCRIPT
+    parts = "parts of the program"
+    workloads = WORKLOADS
+
+    def row_cells(self, measured: Sequence[Measured]) -> Sequence[Measured]:
+        """By line."""
+        return call_sites.by_line(measured)
+
+    def row(self, processes: RowProcesses, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """With its part of the program's time, and whether memory and time grow with each call."""
+        ok, kind = processes.ok, processes.kind
+        slower = time_growth.of_row(ok) if kind.repeated else None
+        flat_memory = kind.repeated and not processes.grows and memory_growth.is_flat(ok)
+        flat_times = not slower and time_growth.is_flat(ok)
+        findings = fields["findings"]
+        if slower:  # which says more
+            steady = [finding for finding in findings if finding.kind != "not steady"]
+            findings = (*steady, time_growth.finding(slower, kind.unit))
+        return {
+            **fields,
+            "findings": findings,
+            "total_seconds": program_shares.seconds(ok),
+            "phases": fields["phases"] if kind.compared else program_shares.phases(ok),
+            "memory_growth_mib": 0.0 if flat_memory else fields["memory_growth_mib"],
+            "time_growth": (slower.first, slower.last) if slower else () if flat_times else None,
+        }
+
+    def compared(self, rows: Sequence[Summary], row_cells: Sequence[Measured]) -> Sequence[Summary]:
+        """With how calls differ, and what was tried out."""
+        for noted in (call_outputs.add_notes, line_outputs.add_notes, afterwards.add_notes, line_figures.add_notes):
+            rows = noted(rows, row_cells)
+        return rows
+
+    def under_way(self, site: str) -> Workload:
+        """Epochs of a fit, calls of all else."""
+        return WORKLOADS[EPOCH if call_sites.is_fit(site) else CALL]
+
+    def heading(self, rows: Sequence[Summary]) -> str:
+        """With the samples, epochs and calls of a line."""
+        return line_tables.heading(rows)
+
+    def columns(self, rows: Sequence[Summary]) -> TableColumns:
+        """Times, what they hold, and scores."""
+        return line_tables.columns(rows)
+
+    def optional(self, rows: Sequence[Summary]) -> Sequence[str]:
+        """All but the main score."""
+        return line_tables.optional(rows)
+
+    def remarks(self, rows: Sequence[Summary]) -> Mapping[str, Sequence[str]]:
+        """On compilation within times, and on what is the program's own."""
+        return line_tables.remarks(rows)
+
+    def above_tables(self, rows: Sequence[Summary]) -> Sequence[str]:
+        """What failed, and which calls return something else."""
+        return [*line_answers.failures(rows), *unlike_calls.sentences(rows)]
+
+    def before_answer(self, rows: Sequence[Summary]) -> Sequence[str]:
+        """What further arguments change."""
+        return line_answers.on_arguments(rows)
+
+    def after_ranking(self, rows: Sequence[Summary]) -> Sequence[str]:
+        """Compilation in each call."""
+        return line_answers.on_compilation(rows)
+
+    def after_answer(self, rows: Sequence[Summary]) -> Sequence[str]:
+        """What else the calls show."""
+        return line_answers.on_rows(rows)
