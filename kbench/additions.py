@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kbench.planning.settings import Settings
     from kbench.planning.tasks import CellTask
     from kbench.plots.styles import Key, RowStyle, Style
-    from kbench.records.findings import FeatureKind, Finding, Kind
+    from kbench.records.findings import FeatureKind, Finding
     from kbench.records.values import Backend, Device, Example, Measured, Outcome
     from kbench.records.workloads import Workload
     from kbench.screen.output import Output
@@ -164,13 +164,21 @@ class Column:
 
 
 @dataclass(frozen=True)
+class FindingKind:
+    """A kind of finding that only a feature knows."""
+
+    name: FeatureKind
+    sentence: Callable[[Finding], str]  # as in kbench/words/sentences.py
+    differs: bool = False  # whether rows that have one are not compared with others
+    is_note: bool = True  # whether it stands beside a row
+    in_status: str = ""  # what tables add to the status of such a row, as they say above what it is
+
+
+@dataclass(frozen=True)
 class WorkCheck:
     """Whether cells did the work that they should, where only a feature knows what that is."""
 
-    kind: FeatureKind | Kind  # of its findings
     differences: Callable[[Sequence[Measured]], Sequence[tuple[Measured, Finding]]]  # the cells that did other work
-    # Of such a finding, as in kbench/words/sentences.py, which has those of kinds that the core has, too.
-    sentence: Callable[[Finding], str] = lambda finding: str(finding.own)
     # How a cell's epoch differs, with the reason if it knows that.
     explained: Callable[[Measured, Finding], Finding] = lambda cell, finding: finding
 

@@ -25,6 +25,7 @@ from kbench.additions import (
     EndedRun,
     Engine,
     EventKind,
+    FindingKind,
     FurtherOptions,
     GuestDriver,
     InPlace,
@@ -118,6 +119,10 @@ class Hooks:
     @_declares
     def columns(self) -> Sequence[Column]:  # type: ignore[empty-body]
         """Figures of rows, found from their processes. Files, tables, `--columns` and `--sort` have them by name."""
+
+    @_declares
+    def finding_kinds(self) -> Sequence[FindingKind]:  # type: ignore[empty-body]
+        """Kinds of findings of its own: their sentences, and whether rows that have one are compared."""
 
     @_declares
     def work_check(self) -> WorkCheck:  # type: ignore[empty-body]
@@ -297,9 +302,16 @@ def columns() -> dict[str, Column]:
 
 
 @cache
-def work_checks() -> dict[str, WorkCheck]:
-    """The checks of features, by the kind of their findings."""
-    return once(((check.kind, check) for check in plugins().hook.work_check()), "check")
+def finding_kinds() -> dict[str, FindingKind]:
+    """The kinds of findings of features, by name."""
+    kinds = (kind for several in plugins().hook.finding_kinds() for kind in several)
+    return once(((kind.name, kind) for kind in kinds), "kind of finding")
+
+
+@cache
+def work_checks() -> Sequence[WorkCheck]:
+    """The checks of features."""
+    return tuple(plugins().hook.work_check())
 
 
 def of_machine(plan: Plan, earlier: Mapping[str, Any]) -> dict[str, Any]:

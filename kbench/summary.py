@@ -11,7 +11,7 @@ from kbench import hooks
 from kbench.records import axes, workloads
 from kbench.records.axes import Point, RowKey
 from kbench.records.epochs import LikeLine
-from kbench.records.findings import Finding, Kind
+from kbench.records.findings import FeatureKind, Finding, Kind
 from kbench.records.values import BesideBest, Interval
 from kbench.records.workloads import Workload
 from kbench.words import sentences
@@ -288,7 +288,7 @@ class Summary:
         """The interval of that."""
         return self.per_1000_interval if self.work.per_samples else self.epoch_interval
 
-    def has(self, kind: Kind) -> Finding | None:
+    def has(self, kind: Kind | FeatureKind) -> Finding | None:
         """The first finding of that kind, if there is one."""
         return next((one for one in self.findings if one.kind == kind), None)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NewType, get_args
 
+from kbench import hooks
 from kbench.records.axes import Point
 
 # What tells rows apart that should do the same work. A row that has one is not compared, unless it is explained.
@@ -29,7 +30,6 @@ Remark = Literal[
     "told",  # by the guest, in its words
     "damaged lines",
     "first step unchecked",
-    "no calls",  # of a program that calls none of Keras's methods
     "waiting",  # for something, while others computed
     "not steady",
     "not deterministic",
@@ -40,24 +40,16 @@ Remark = Literal[
     "late return",  # of fit or predict
     "callbacks",
     "memory growth",
-    "time growth",
     "learning",  # otherwise than the others
     "no progress",  # on no backend; aspect: loss, validation loss, validation accuracy
     "score apart",  # from the others' by so much that more trainings should tell whether it is chance
-    "call",  # of a program that returns something else; aspect: scores, inputs, later calls, or of OF_OUTPUTS
-    "no training",  # of a fit: no weight changed
 ]
 Kind = Difference | Remark
-FeatureKind = NewType("FeatureKind", str)  # a difference that a feature finds (WorkCheck in kbench/hooks.py)
+FeatureKind = NewType("FeatureKind", str)  # what only a feature finds (FindingKind in kbench/additions.py)
 _REMARKS: frozenset[str] = frozenset(get_args(Remark))
-OF_OUTPUTS = frozenset(("numbers", "not numbers", "shape", "shapes", "random"))
-# Aspects in which rows differ in how much work is done, and those that decide which scores a training can have.
+# Aspects in which rows differ in how much work is done.
 _OF_SIZE = frozenset(("number of parameters", "number of samples", "dtype"))
 OF_SAMPLES = ("number of different samples", "samples", "sample weights", "order of samples")
-_OF_TRAINING = frozenset(
-    ("data", "validation data", *OF_SAMPLES, "number of samples", "batch size", "loss", "weights of classes")
-)  # fmt: skip
-_OF_OPTIMIZER = frozenset(("learning_rate", "class_name"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,12 +72,20 @@ class Finding:
     @property
     def differs(self) -> bool:
         """Whether rows that have it are not compared with others."""
-        return self.kind not in _REMARKS and not self.explanation
+        of_feature = hooks.finding_kinds().get(self.kind)
+        return (of_feature.differs if of_feature else self.kind not in _REMARKS) and not self.explanation
 
     @property
     def is_note(self) -> bool:
-        """Whether it stands beside a row; "no training" is only said of a program's line."""
-        return self.kind != "no training"
+        """Whether it stands beside a row."""
+        of_feature = hooks.finding_kinds().get(self.kind)
+        return of_feature is None or of_feature.is_note
+
+    @property
+    def in_status(self) -> str:
+        """What tables add to the status of a row that has it, as they say above what it is; mostly empty."""
+        of_feature = hooks.finding_kinds().get(self.kind)
+        return of_feature.in_status if of_feature else ""
 
     @property
     def is_amount_of_work(self) -> bool:
@@ -94,14 +94,5 @@ class Finding:
 
     @property
     def is_of_results(self) -> bool:
-        """Whether it is in what a training came to, so that not even a program's times are compared."""
+        """Whether it is in what a training came to, so that not even the times of observed work are compared."""
         return self.kind in ("not finite", "epoch")
-
-    @property
-    def of_training(self) -> bool:
-        """Whether it is in what a program trains on or how, so that its scores cannot be the same."""
-        if self.kind != "aspect":
-            return False
-        if self.aspect == "optimizer":
-            return any(self.own.get(name) != self.other.get(name) for name in _OF_OPTIMIZER)
-        return self.aspect in _OF_TRAINING

@@ -302,8 +302,8 @@ def _target_columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], st
 
 
 def _status(row: Summary, footnotes: list[str], brief: bool) -> str:
-    status = f"{row.status}, {row.unranked}" if row.unranked else row.status
-    status += ", other outputs" if row.has("call") else ""
+    further = [row.unranked, *dict.fromkeys(finding.in_status for finding in row.findings)]
+    status = ", ".join([row.status, *filter(None, further)])
     return marked(status, notes.chief(row) if brief and not row.work.observed else notes.of(row), footnotes)
 
 

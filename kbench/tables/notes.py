@@ -27,8 +27,8 @@ def _reason(row: Summary) -> list[str]:
 
 
 def _in_order(row: Summary) -> list[Finding]:
-    """Without the calls that return something else, which the tables have above them."""
-    shown = [one for one in row.findings if one.is_note and one.kind != "call"]
+    """Without those that the tables have above them."""
+    shown = [one for one in row.findings if one.is_note and not one.in_status]
     return sorted(shown, key=lambda one: not row.is_apart_by(one))
 
 

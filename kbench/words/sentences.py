@@ -20,7 +20,7 @@ _HASHED = ("initial weights", "data", "validation data", *OF_SAMPLES[1:])  # a s
 def sentence(found: Finding) -> str:
     """It in words, as a note has them: without a capital, and mostly without a full stop."""
     perhaps = found.about.get("perhaps")
-    words = KINDS.get(found.kind) or hooks.work_checks()[found.kind].sentence
+    words = KINDS.get(found.kind) or hooks.finding_kinds()[found.kind].sentence
     return words(found) + (f". A known difference may be why: {perhaps.rstrip('.')}" if perhaps else "")
 
 
@@ -31,22 +31,6 @@ def all_of(several: Iterable[Finding]) -> tuple[str, ...]:
         text = sentence(one)
         words.setdefault(sentence(replace(one, reference="")) if one.differs else text, text)
     return tuple(words.values())
-
-
-def ends(several: Iterable[Finding]) -> tuple[str, ...]:
-    """How a program's line trains otherwise, as what ends a sentence on it: another network before all else."""
-    known = list(several)
-    sizes = [one for one in known if one.is_amount_of_work]
-    networks = [*(one for one in known if one.kind == "aspect" and one.aspect == "model"), *sizes]
-    first = [f"is {sentence(networks[0])}, so it is not compared"] if sizes else []
-    training = all_of(one for one in known if one.of_training and not one.is_amount_of_work)
-    losses = (f"is {how}, so it is not compared" for how in all_of(one for one in known if one.kind == "epoch"))
-    return (
-        *first,
-        *losses,
-        *(f"is {how}" for how in training),
-        *all_of(one for one in known if one.kind == "no training"),
-    )
 
 
 def layers(own: Any, other: Any, number: int) -> str:
@@ -234,11 +218,6 @@ def _memory_growth(found: Finding) -> str:
     )
 
 
-def _time_growth(found: Finding) -> str:
-    second, last = significant(found.other), significant(found.own)
-    return f"each {found.aspect} takes longer: {second} s the second, {last} s the last of {found.about['count']:,}"
-
-
 def _learning(found: Finding) -> str:
     return f"does not learn like {found.reference or 'the others'}: {scores_apart(found)}.{advice(found)}".rstrip(".")
 
@@ -279,53 +258,6 @@ def _score_apart(found: Finding) -> str:
     return f"it may learn otherwise than {others}, or this is chance: {scores_apart(found)}. `--seeds 5` tells"
 
 
-def call(found: Finding, where: str = "") -> str:
-    """What a program's call does otherwise; `where`: the lines where that shows."""
-    about, why = found.about, found.explanation
-    first = f"{_capital(DOES[about['does']])} on {about['backend']} than on {found.reference}: {call_apart(found)}"
-    first += f" ({where})." if where else "."
-    return f"{first} {_capital(why)}." if why else first
-
-
-# What a call does otherwise.
-DOES = {
-    "same weights": "the same weights predict otherwise",
-    "no weights": "a model without weights computes otherwise",
-    "same file": "weights of the same file predict otherwise",
-    "same training": "the same training predicts otherwise",
-    "same outputs": "the same weights evaluate otherwise",
-    "other inputs": "evaluate is given other inputs",
-    "from call to call": "the same weights predict otherwise from call to call",
-}
-
-
-def call_apart(found: Finding) -> str:
-    """By how much what a call returns is something else."""
-    own, other = found.own, found.other
-    match found.aspect:
-        case "scores":
-            return f"{found.about['score']} {own:.4g} instead of {other:.4g}"
-        case "shapes":
-            return f"outputs of shape {_shapes(own)} instead of {_shapes(other)}"
-        case "inputs":
-            return f"off by up to {own:.2g} of the largest number" if math.isfinite(own) else "of another shape"
-        case "later calls":
-            return "the first call agrees, and the same call at the program's end returns something else"
-        case "random":
-            return "outputs drawn at random"
-        case _:
-            return f"outputs {outputs_apart(found)}"
-
-
-def _shapes(shapes: Iterable[Iterable[int]]) -> str:
-    """With the batch axis first, whatever that is."""
-    return " and ".join(f"({', '.join(['n', *map(str, shape)])})" for shape in shapes)
-
-
-def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"
-
-
 KINDS: Mapping[str, Callable[[Finding], str]] = {
     "aspect": _aspect,
     "own weights": _own_weights,
@@ -347,7 +279,6 @@ KINDS: Mapping[str, Callable[[Finding], str]] = {
         f"{found.own} damaged {'line' if found.own == 1 else 'lines'} left out of what was measured"
     ),
     "first step unchecked": lambda found: f"its first optimizer step was not checked: {found.own}",
-    "no calls": lambda found: "it calls no fit, evaluate or predict: timed as a whole",
     "waiting": lambda found: (
         f"its process only waited in {found.own:.0%} of its epochs' time, others in {found.other:.0%}"
     ),
@@ -362,10 +293,7 @@ KINDS: Mapping[str, Callable[[Finding], str]] = {
         f"its callbacks took {significant(found.own)} s of each epoch (mean), which are counted in its time"
     ),
     "memory growth": _memory_growth,
-    "time growth": _time_growth,
     "learning": _learning,
     "no progress": _no_progress,
     "score apart": _score_apart,
-    "call": call,
-    "no training": lambda found: "trains nothing: none of the model's weights changed",
 }

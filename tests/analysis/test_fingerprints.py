@@ -182,11 +182,11 @@ def test_of_batches_from_a_file_the_samples_are_told_apart_from_their_order() ->
 def test_another_number_of_samples_of_a_programs_fit_is_no_equal_work_and_that_of_validation_a_remark() -> None:
     ((found,),) = fingerprints.differences([one("a/x", samples=96), one("b/z", samples=100)]).values()
     assert sentence(found) == "unlike a/x in its number of samples: 100 instead of 96"
-    assert found.is_amount_of_work and found.of_training
+    assert found.is_amount_of_work
     validated = [one("a/x", validation_samples=0), one("b/z", validation_samples=64)]
     ((found,),) = fingerprints.differences(validated).values()
     assert sentence(found) == "unlike a/x in its number of validation samples: 64 instead of 0"
-    assert not found.is_amount_of_work and not found.of_training
+    assert not found.is_amount_of_work
 
 
 def test_a_change_of_anything_changes_the_fingerprint() -> None:

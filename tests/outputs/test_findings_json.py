@@ -15,7 +15,7 @@ from kbench.outputs import findings
 from kbench.records.findings import Finding, Kind
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "data.md"
-KINDS = {kind for several in get_args(Kind) for kind in get_args(several)} | {*hooks.work_checks()}
+KINDS = {kind for several in get_args(Kind) for kind in get_args(several)} | {*hooks.finding_kinds()}
 
 
 def test_a_finding_says_of_which_row_it_is_and_whether_that_is_not_compared() -> None:

@@ -157,7 +157,7 @@ def compared(measured: Sequence[Measured]) -> tuple[dict[str, tuple[Finding, ...
         for one, difference in losses if len(alike) == len(comparable) else _of_epochs(alike):
             if difference.differs:
                 found[one.cell.id] = [difference]
-    for check in hooks.work_checks().values():
+    for check in hooks.work_checks():
         for one, difference in check.differences(measured):
             found.setdefault(one.cell.id, []).append(difference)
     return {cell: tuple(how) for cell, how in found.items()}, [_with(one, notes[one.cell.id]) for one in measured]
@@ -165,7 +165,7 @@ def compared(measured: Sequence[Measured]) -> tuple[dict[str, tuple[Finding, ...
 
 def _of_epochs(cells: Sequence[Measured]) -> list[tuple[Measured, Finding]]:
     found = epoch_losses.differences(cells)
-    for check in hooks.work_checks().values():
+    for check in hooks.work_checks():
         found = [(one, check.explained(one, how)) for one, how in found]
     return found
 

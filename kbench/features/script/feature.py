@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kbench import hooks
-from kbench.additions import Command, FurtherOptions, GuestDriver, Programs, Told, WorkCheck, WorkKind
+from kbench.additions import Command, FindingKind, FurtherOptions, GuestDriver, Programs, Told, WorkCheck, WorkKind
 from kbench.cli.groups import DETAIL, HOW_OFTEN, MORE, SHOWN, WHAT
 from kbench.features.script import options
 from kbench.records import axes
@@ -98,11 +98,19 @@ def work_kinds() -> Sequence[WorkKind]:
 
 
 @hooks.fills
+def finding_kinds() -> Sequence[FindingKind]:
+    """What only its lines can have."""
+    from kbench.features.script.told.finding_sentences import FINDING_KINDS
+
+    return FINDING_KINDS
+
+
+@hooks.fills
 def work_check() -> WorkCheck:
     """Whether fits that begin alike have the same first loss."""
     from kbench.features.script.lines import line_losses
 
-    return WorkCheck("epoch", line_losses.differences)
+    return WorkCheck(line_losses.differences)
 
 
 @hooks.fills

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kbench import hooks
-from kbench.additions import Column, Engine, EventKind, WorkCheck
+from kbench.additions import Column, Engine, EventKind, FindingKind, WorkCheck
 
 if TYPE_CHECKING:
     from kbench.cells.launcher import Exit
@@ -73,6 +73,14 @@ def columns() -> Sequence[Column]:
     from kbench.features.workers.columns import COLUMNS
 
     return COLUMNS
+
+
+@hooks.fills
+def finding_kinds() -> Sequence[FindingKind]:
+    """Of workers that did something else."""
+    from kbench.features.workers import work
+
+    return (work.FINDINGS,)
 
 
 @hooks.fills

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kbench.additions import WorkCheck
+from kbench.additions import FindingKind, WorkCheck
 from kbench.features.workers import events
 from kbench.features.workers.events import WorkerEpoch
 from kbench.records.epochs import Epoch
@@ -93,4 +93,5 @@ def sentence(found: Finding) -> str:
             return f"its workers did not read each sample of epoch {epoch} once"
 
 
-CHECK = WorkCheck(KIND, differences, sentence, explained)
+CHECK = WorkCheck(differences, explained)
+FINDINGS = FindingKind(KIND, sentence, differs=True)

@@ -11,10 +11,10 @@ import pytest
 from kbench.analysis.summaries import summarise
 from kbench.base import paths
 from kbench.features.script.lines import call_outputs
+from kbench.features.script.told import finding_sentences
 from kbench.records.findings import Finding
 from kbench.records.values import Measured
 from kbench.selection import backends
-from kbench.words import sentences
 
 BACKENDS = backends.load_all(paths.project_folder("backends"))
 SITE = "train.py: evaluate, line 9"
@@ -52,8 +52,8 @@ def said(*cells: Measured) -> list[str]:
 
 
 def text(backend: str, one: Finding) -> str:
-    does = sentences.DOES[one.about["does"]]
-    return f"{does} on {backend} than on {one.reference}: {sentences.call_apart(one)}; {one.explanation}"
+    does = finding_sentences.DOES[one.about["does"]]
+    return f"{does} on {backend} than on {one.reference}: {finding_sentences.call_apart(one)}; {one.explanation}"
 
 
 def layer(name: str, **settings: Any) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kbench.features.script.told.finding_sentences import ends, is_of_training
 from kbench.records.findings import Finding
 from kbench.words import sentences
 
@@ -25,9 +26,17 @@ def test_the_same_difference_of_several_repeats_is_told_once_and_another_network
     )
     own, other = ({"learning_rate": rate, "epsilon": 1e-7} for rate in (0.1, 0.2))
     rate = Finding(kind="aspect", aspect="optimizer", reference="a/x", own=own, other=other)
-    assert sentences.ends([*found, rate]) == (
+    assert ends([*found, rate]) == (
         f"is {network}, so it is not compared",
         "is unlike a/x in its optimizer: learning_rate 0.1 instead of 0.2",
     )
     epsilon = replace(rate, other={**own, "epsilon": 1e-8})
-    assert sentences.ends([model, epsilon]) == ()
+    assert ends([model, epsilon]) == ()
+
+
+def test_another_number_of_samples_is_another_training_and_that_of_validation_is_not() -> None:
+    of_training, of_validation = (
+        Finding(kind="aspect", aspect=f"number of {what}", reference="a/x", own=100, other=96)
+        for what in ("samples", "validation samples")
+    )
+    assert is_of_training(of_training) and not is_of_training(of_validation)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from fake_runs import replace, summary
 
+from kbench.features.script.lines.finding_kinds import NO_TRAINING
 from kbench.features.script.lines.units import CALL, EPOCH, RUN
 from kbench.features.script.told import line_answers, unlike_calls
 from kbench.records.epochs import LikeLine
@@ -151,7 +152,7 @@ def test_how_a_line_trains_otherwise_comes_before_all_tables() -> None:
     other, fit = "train.py: fit, line 15", {"task": "train", "unit": EPOCH}
     rows = [
         line("a/x", **fit),
-        line("a/y", findings=(of_rate, Finding(kind="no training")), **fit),
+        line("a/y", findings=(of_rate, Finding(kind=NO_TRAINING)), **fit),
         line("a/x", other, **fit),
         line("a/y", other, **fit),
     ]

@@ -13,8 +13,8 @@ import pytest
 from kbench.analysis.summaries import summarise
 from kbench.features.script.lines import line_figures
 from kbench.features.script.lines.units import EPOCH
+from kbench.features.script.told.finding_sentences import ends
 from kbench.records.values import Measured
-from kbench.words.sentences import ends
 
 SITE = "train.py: fit, line 9"
 

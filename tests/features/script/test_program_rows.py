@@ -17,6 +17,7 @@ from kbench.analysis.times.overall import overall
 from kbench.cells import runner
 from kbench.features.script.lines import call_sites
 from kbench.features.script.lines.call_sites import by_line
+from kbench.features.script.lines.finding_kinds import OTHER_CALL
 from kbench.features.script.lines.units import CALL, EPOCH, RUN
 from kbench.features.script.told import unlike_calls
 from kbench.plots.bars import _figure as draw_bars
@@ -74,7 +75,9 @@ def test_all_known_causes_stay_in_its_tables() -> None:
 
 def test_what_predicts_otherwise_stands_first_and_once_for_all_lines() -> None:
     about = {"backend": "keras2/theano", "does": "same weights", "score": "accuracy"}
-    scores = Finding(kind="call", aspect="scores", reference="keras2/tensorflow", own=0.09, other=0.941, about=about)
+    scores = Finding(
+        kind=OTHER_CALL, aspect="scores", reference="keras2/tensorflow", own=0.09, other=0.941, about=about
+    )
     scores = replace(scores, explanation="its kernels are flipped")
     outputs = replace(scores, aspect="numbers", own=1.0, about={**about, "relative": True, "allowed": 1e-4})
 
@@ -195,4 +198,5 @@ def test_no_code_asks_a_sentence_what_it_is(monkeypatch: pytest.MonkeyPatch) -> 
     for _ in range(2):
         assert [bool(row.differs) for row in trained_lines()] == [False, False, True]
         assert len(unlike_calls.sentences(trained_lines())) == 2
-        monkeypatch.setattr("kbench.words.sentences.sentence", lambda finding: f"{words}: {finding}")
+        for module in ("kbench.words.sentences", "kbench.features.script.told.finding_sentences"):
+            monkeypatch.setattr(f"{module}.sentence", lambda finding: f"{words}: {finding}")

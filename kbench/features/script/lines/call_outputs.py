@@ -16,6 +16,7 @@ from kbench.analysis.sameness.first_outputs import Outputs
 from kbench.analysis.sameness.usual import in_order
 from kbench.features.script.lines import call_weights
 from kbench.features.script.lines.call_weights import number
+from kbench.features.script.lines.finding_kinds import OTHER_CALL
 from kbench.features.script.lines.output_causes import (
     EVALUATE,
     FROM_FILE,
@@ -141,7 +142,7 @@ def _how(one: _Call, other: _Call) -> _How:
     if not call_weights.same_inputs(own, others):
         known = own.scores and others.scores and one.layout == other.layout
         off = call_weights.other_inputs(own, others) if known else None
-        return None if off is None else Finding(kind="call", aspect="inputs", own=off, about={"does": INPUTS})
+        return None if off is None else Finding(kind=OTHER_CALL, aspect="inputs", own=off, about={"does": INPUTS})
     if call_weights.same_weights(own, others):
         does = PREDICT if own.weights else WEIGHTLESS
     elif call_weights.lacking(own, others) or call_weights.lacking(others, own):
@@ -161,7 +162,7 @@ def _differ(does: str, one: _Call, other: _Call) -> _How:
     scores = scores_apart(one.told, other.told)
     own, others = one.told.shapes, other.told.shapes
     if own and others and own != others:
-        return Finding(kind="call", aspect="shapes", own=own, other=others, about={"does": does})
+        return Finding(kind=OTHER_CALL, aspect="shapes", own=own, other=others, about={"does": does})
     known = one.outputs is not None and other.outputs is not None
     if one.outputs is None or other.outputs is None or first_outputs.same(one.outputs, other.outputs):
         return _of_scores(EVALUATE if known or does == PREDICT else does, scores) if scores else ()
@@ -170,17 +171,17 @@ def _differ(does: str, one: _Call, other: _Call) -> _How:
 
 def _of_scores(does: str, scores: tuple[str, float, float]) -> Finding:
     name, own, other = scores
-    return Finding(kind="call", aspect="scores", own=own, other=other, about={"does": does, "score": name})
+    return Finding(kind=OTHER_CALL, aspect="scores", own=own, other=other, about={"does": does, "score": name})
 
 
 def _of_outputs(does: str, own: Outputs, other: Outputs) -> Finding:
     how = first_outputs.finding(own, other)
-    return replace(how, kind="call", about={**how.about, "does": does})
+    return replace(how, kind=OTHER_CALL, about={**how.about, "does": does})
 
 
 def _at_random(one: _Call, other: _Call) -> Finding:
     """How what is not always the same differs from another call's."""
-    how = Finding(kind="call", aspect="random", about={"does": RANDOM})
+    how = Finding(kind=OTHER_CALL, aspect="random", about={"does": RANDOM})
     if one.outputs is None or other.outputs is None:
         return how
     if first_outputs.same(one.outputs, other.outputs):

@@ -13,6 +13,7 @@ import msgspec
 from kbench.analysis.sameness import not_finite
 from kbench.features.script.lines import call_costs, call_outputs
 from kbench.features.script.lines.call_costs import CallCost
+from kbench.features.script.lines.finding_kinds import NO_CALLS
 from kbench.features.script.lines.units import CALL, EPOCH, REST, RUN, STEP
 from kbench.records.axes import EXAMPLE, Value
 from kbench.records.epochs import Epoch
@@ -210,7 +211,7 @@ def _whole(one: Measured, lost: Finding | None) -> Measured:
     all_of_it = () if taken is None else (Epoch(2, taken, 0),)
     loops = all(name.startswith("call,") for name in one.facts.sites) and one.outcome.status == OK
     looped = program is not None and program.keras and loops
-    remark = (*((lost,) if lost else ()), *((Finding(kind="no calls"),) if looped else ()))
+    remark = (*((lost,) if lost else ()), *((Finding(kind=NO_CALLS),) if looped else ()))
     # Nothing but the program itself has to be equal: two versions of it may be compared.
     facts = {"unit": RUN, "site_seconds": seconds, "layers": (Described(WHOLE, {}, []),)}
     return _part(one, WHOLE, {**facts, "notes": one.facts.notes}, epochs=all_of_it, findings=remark)

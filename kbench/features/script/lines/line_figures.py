@@ -8,6 +8,7 @@ from dataclasses import replace
 from statistics import median
 
 from kbench.analysis.times.step_times import median_of, steady
+from kbench.features.script.lines.finding_kinds import NO_TRAINING
 from kbench.records.axes import RowKey
 from kbench.records.findings import Finding
 from kbench.records.values import OK, Measured
@@ -35,7 +36,7 @@ def _with(row: Summary, ok: Sequence[Measured]) -> Summary:
     steps = [] if row.work.by_call else [len(epoch.step_seconds) for epoch in epochs if epoch.step_seconds]
     losses = next((one.first_losses for one in told if one.first_losses), ())
     unchanged = [one.unchanged for one in told if one.unchanged is not None]
-    nothing = [Finding(kind="no training")] if unchanged and all(unchanged) else []
+    nothing = [Finding(kind=NO_TRAINING)] if unchanged and all(unchanged) else []
     return replace(
         row,
         findings=(*row.findings, *nothing),

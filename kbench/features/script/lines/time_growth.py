@@ -9,6 +9,7 @@ from statistics import median
 from kbench.analysis.times import trend
 from kbench.analysis.times.machine_stability import mostly_disturbed
 from kbench.analysis.times.step_times import steady
+from kbench.features.script.lines.finding_kinds import TIME_GROWTH
 from kbench.records.findings import Finding
 from kbench.records.values import Measured
 
@@ -51,4 +52,4 @@ def is_flat(ok: Sequence[Measured]) -> bool:
 
 def finding(grows: TimeGrowth, unit: str) -> Finding:
     """What is said of it beside the row. unit: such as "epoch"."""
-    return Finding(kind="time growth", aspect=unit, own=grows.last, other=grows.first, about={"count": grows.count})
+    return Finding(kind=TIME_GROWTH, aspect=unit, own=grows.last, other=grows.first, about={"count": grows.count})

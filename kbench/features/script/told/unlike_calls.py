@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kbench.records.findings import OF_OUTPUTS, Finding
+from kbench.features.script.lines.finding_kinds import OF_OUTPUTS, OTHER_CALL
+from kbench.features.script.told.finding_sentences import call, ends
+from kbench.records.findings import Finding
 from kbench.summary import Summary
-from kbench.words.sentences import call, ends
 from kbench.words.text import listed, plain
 
 
@@ -16,7 +17,7 @@ def sentences(summaries: Sequence[Summary]) -> list[str]:
     """One for each backend, reference and cause; it names the lines where that shows, and the first difference."""
     found: dict[tuple[str, ...], list[tuple[str, Finding]]] = {}
     for row in summaries:
-        if one := row.has("call"):
+        if one := row.has(OTHER_CALL):
             program, line = row.program, row.site
             key = program, row.backend, one.about["does"], one.reference, one.explanation
             found.setdefault(key, []).append((line or program, one))

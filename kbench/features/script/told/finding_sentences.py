@@ -1,0 +1,103 @@
+"""Makes words of findings on the lines of a program."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from kbench.additions import FindingKind
+from kbench.features.script.lines.finding_kinds import NO_CALLS, NO_TRAINING, OTHER_CALL, TIME_GROWTH
+from kbench.records.findings import OF_SAMPLES, Finding
+from kbench.words.sentences import all_of, outputs_apart, sentence
+from kbench.words.text import significant
+
+# Aspects that decide which scores a training can have.
+_OF_TRAINING = frozenset(
+    ("data", "validation data", *OF_SAMPLES, "number of samples", "batch size", "loss", "weights of classes")
+)  # fmt: skip
+_OF_OPTIMIZER = frozenset(("learning_rate", "class_name"))
+
+
+def ends(several: Iterable[Finding]) -> tuple[str, ...]:
+    """How a program's line trains otherwise, as what ends a sentence on it: another network before all else."""
+    known = list(several)
+    sizes = [one for one in known if one.is_amount_of_work]
+    networks = [*(one for one in known if one.kind == "aspect" and one.aspect == "model"), *sizes]
+    first = [f"is {sentence(networks[0])}, so it is not compared"] if sizes else []
+    training = all_of(one for one in known if is_of_training(one) and not one.is_amount_of_work)
+    losses = (f"is {how}, so it is not compared" for how in all_of(one for one in known if one.kind == "epoch"))
+    return (
+        *first,
+        *losses,
+        *(f"is {how}" for how in training),
+        *all_of(one for one in known if one.kind == NO_TRAINING),
+    )
+
+
+def is_of_training(finding: Finding) -> bool:
+    """Whether it is in what a program trains on or how, so that its scores cannot be the same."""
+    if finding.kind != "aspect":
+        return False
+    if finding.aspect == "optimizer":
+        return any(finding.own.get(name) != finding.other.get(name) for name in _OF_OPTIMIZER)
+    return finding.aspect in _OF_TRAINING
+
+
+def call(found: Finding, where: str = "") -> str:
+    """What a program's call does otherwise; `where`: the lines where that shows."""
+    about, why = found.about, found.explanation
+    first = f"{_capital(DOES[about['does']])} on {about['backend']} than on {found.reference}: {call_apart(found)}"
+    first += f" ({where})." if where else "."
+    return f"{first} {_capital(why)}." if why else first
+
+
+# What a call does otherwise.
+DOES = {
+    "same weights": "the same weights predict otherwise",
+    "no weights": "a model without weights computes otherwise",
+    "same file": "weights of the same file predict otherwise",
+    "same training": "the same training predicts otherwise",
+    "same outputs": "the same weights evaluate otherwise",
+    "other inputs": "evaluate is given other inputs",
+    "from call to call": "the same weights predict otherwise from call to call",
+}
+
+
+def call_apart(found: Finding) -> str:
+    """By how much what a call returns is something else."""
+    own, other = found.own, found.other
+    match found.aspect:
+        case "scores":
+            return f"{found.about['score']} {own:.4g} instead of {other:.4g}"
+        case "shapes":
+            return f"outputs of shape {_shapes(own)} instead of {_shapes(other)}"
+        case "inputs":
+            return f"off by up to {own:.2g} of the largest number" if math.isfinite(own) else "of another shape"
+        case "later calls":
+            return "the first call agrees, and the same call at the program's end returns something else"
+        case "random":
+            return "outputs drawn at random"
+        case _:
+            return f"outputs {outputs_apart(found)}"
+
+
+def _shapes(shapes: Iterable[Iterable[int]]) -> str:
+    """With the batch axis first, whatever that is."""
+    return " and ".join(f"({', '.join(['n', *map(str, shape)])})" for shape in shapes)
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _time_growth(found: Finding) -> str:
+    second, last = significant(found.other), significant(found.own)
+    return f"each {found.aspect} takes longer: {second} s the second, {last} s the last of {found.about['count']:,}"
+
+
+FINDING_KINDS = (
+    FindingKind(OTHER_CALL, call, in_status="other outputs"),
+    FindingKind(TIME_GROWTH, _time_growth),
+    FindingKind(NO_TRAINING, lambda finding: "trains nothing: none of the model's weights changed", is_note=False),
+    FindingKind(NO_CALLS, lambda finding: "it calls no fit, evaluate or predict: timed as a whole"),
+)
