@@ -10,7 +10,6 @@ from typing import Any, Literal
 from kbench import hooks
 from kbench.records import axes, workloads
 from kbench.records.axes import Point, RowKey
-from kbench.records.epochs import LikeLine
 from kbench.records.findings import FeatureKind, Finding, Kind
 from kbench.records.values import BesideBest, Interval
 from kbench.records.workloads import Workload
@@ -219,19 +218,7 @@ class Summary:
     latency_p50_seconds: float | None = field(default=None, metadata=figure(title="p50", unit="ms", shown="speed"))
     latency_p95_seconds: float | None = field(default=None, metadata=figure(title="p95", unit="ms", shown="speed"))
     latency_p99_seconds: float | None = field(default=None, metadata=figure(title="p99", unit="ms", shown="speed"))
-    # of the call's outputs from those of other backends, in the largest number of an output; None unless all agree
-    outputs_apart: float | None = field(default=None, metadata=HIDDEN)
-    like_line: LikeLine | None = field(default=None, metadata=HIDDEN)  # that returned the same before it
-    afterwards: str = field(default="", metadata=HIDDEN)  # what was found out when the program had ended
-    # of predict_on_batch with the samples of a predict in a loop, where it takes much less
-    on_batch_seconds: float | None = field(default=None, metadata=HIDDEN)
     score: BesideBest | None = field(default=None, metadata=HIDDEN)  # where it was trained with several seeds
-    # seconds of its second and its last epoch or call, where each takes longer than those before; (): they do not
-    time_growth: tuple[float, ...] | None = field(default=None, metadata=HIDDEN)
-    # of callback_seconds: in no epoch's time
-    outside_callback_seconds: float | None = field(default=None, metadata=HIDDEN)
-    first_losses: tuple[float, ...] = field(default=(), metadata=HIDDEN)  # of a line that trains step by step
-    compiled_again: int = field(default=0, metadata=HIDDEN)  # by its epochs or calls after the first
     short_processes: int = 0  # beside its repeats: they only timed some steps
     # of a program's fit, an epoch each: in its callbacks, and to make its batches alone, measured after its end
     callback_seconds: float | None = field(default=None, metadata=figure(title="callbacks", unit="s"))
@@ -244,6 +231,7 @@ class Summary:
     efficiency: float | None = field(init=False, metadata=figure(title="efficiency"))  # of a worker: its part of that
     # No columns.
     of_features: Mapping[str, float | None] = field(default_factory=dict, metadata=HIDDEN)  # by their columns' names
+    of_kind: Any = field(default=None, metadata=HIDDEN)  # what only its kind of work knows (`WorkKind`)
     ratios: Mapping[str, Ratio] = field(default_factory=dict, metadata=HIDDEN)  # by kind
     # of its cells; what varied follows as columns
     point: RowKey = field(default=axes.point({}), metadata=figure("", of="cell", reported="key"))

@@ -1,9 +1,8 @@
-"""One epoch of a cell, as the guest reported it; and a line of a program that returns what another one did."""
+"""One epoch of a cell, as the guest reported it."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from typing import Annotated
 
 import msgspec
@@ -50,11 +49,3 @@ class Epoch(msgspec.Struct, frozen=True, gc=False, tag_field="event", tag="epoch
     first: Count | None = None
     calls: Count | None = None
     compilations: Count | None = None
-
-
-@dataclass(frozen=True)
-class LikeLine:
-    """A line of a program that returned the same as another one before it."""
-
-    line: str  # that one
-    apart: float | None = None  # the largest difference of their outputs, in the largest number; None: scores

@@ -10,6 +10,7 @@ import pytest
 from real_runs import KNOWN, Finished, Kbench
 
 from kbench.analysis.rows import summarised
+from kbench.features.script.lines.line_details import details
 from kbench.outputs.told import ToldRun
 from kbench.records.values import FAILED, OK, Measured
 from kbench.summary import TO_DEFAULT, Summary
@@ -151,7 +152,7 @@ def test_a_loop_of_the_program_s_own_is_a_row(comment: str, backend: str, asked:
 
 
 def test_why_fit_and_evaluate_disagree_is_told(asked: Finished) -> None:
-    told = {row.backend: row.afterwards for row in rows(asked).values() if row.afterwards}
+    told = {row.backend: text for row in rows(asked).values() if (text := details(row).afterwards)}
     assert set(told) == set(NAMES)
     for sentence in told.values():
         assert "in training mode and" in sentence and sentence.endswith("by BatchNormalization"), sentence
@@ -181,18 +182,18 @@ def test_why_fit_and_evaluate_disagree_is_told_on_theano(kbench: Kbench, tmp_pat
     """In a program of its own: Theano compiles C for each model."""
     finished = kbench.script(program(tmp_path, MODES), "keras2/theano")
     assert finished.status == 0, finished.output
-    (told,) = [row.afterwards for row in rows(finished).values() if row.afterwards]
+    (told,) = [text for row in rows(finished).values() if (text := details(row).afterwards)]
     assert "in training mode and" in told and told.endswith("by BatchNormalization")
 
 
 def test_what_predict_on_batch_takes_is_told_of_a_loop_of_small_predictions(asked: Finished) -> None:
-    assert row_of(asked, "predict", "# small predictions", "keras3/tensorflow").on_batch_seconds
+    assert details(row_of(asked, "predict", "# small predictions", "keras3/tensorflow")).on_batch_seconds
     assert "For so few samples predict_on_batch takes 0.0" in " ".join(asked.output.split())
 
 
 def test_nothing_is_told_of_predict_on_batch_where_each_call_has_another_size(asked: Finished) -> None:
     """Each size is compiled, so the time of one of them is not what the loop would take."""
-    assert not row_of(asked, "predict", "# growing predictions", "keras3/tensorflow").on_batch_seconds
+    assert not details(row_of(asked, "predict", "# growing predictions", "keras3/tensorflow")).on_batch_seconds
 
 
 def test_a_validation_is_timed_without_the_callbacks_behind_it(asked: Finished) -> None:
@@ -231,14 +232,16 @@ def test_what_callbacks_and_batches_take_of_a_fit_is_told(asked: Finished) -> No
     of_steps = []
     for name in NAMES:
         fit = row_of(asked, "fit", "# callbacks", name)
-        assert 0.15 <= (fit.callback_seconds or 0) <= 0.5 and 0.1 <= (fit.outside_callback_seconds or 0) <= 0.3
+        assert (
+            0.15 <= (fit.callback_seconds or 0) <= 0.5 and 0.1 <= (details(fit).outside_callback_seconds or 0) <= 0.3
+        )
         fit = row_of(asked, "fit", "# batches", name)
         assert 0.2 <= (fit.batch_making_seconds or 0) <= 0.3, "of ten batches"
         steps = row_of(asked, "train_on_batch", "# steps", name)
-        assert len(steps.first_losses) == 5 and steps.final_loss
-        of_steps.append(steps.first_losses)
+        assert len(details(steps).first_losses) == 5 and steps.final_loss
+        of_steps.append(details(steps).first_losses)
     assert all(other == pytest.approx(of_steps[0], rel=1e-3) for other in of_steps)
-    again = row_of(asked, "predict", "# sizes", "keras3/jax").compiled_again
+    again = details(row_of(asked, "predict", "# sizes", "keras3/jax")).compiled_again
     assert again is not None and again >= 11, "once for each size"
 
 

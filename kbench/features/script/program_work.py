@@ -17,6 +17,7 @@ from kbench.features.script.lines import (
     program_shares,
     time_growth,
 )
+from kbench.features.script.lines.line_details import LineDetails
 from kbench.features.script.lines.units import CALL, EPOCH, WORKLOADS
 from kbench.features.script.told import line_answers, line_tables, unlike_calls
 from kbench.records.values import SCRIPT, Measured
@@ -41,6 +42,7 @@ class ProgramWork(WorkKind):
         slower = time_growth.of_row(ok) if kind.repeated else None
         flat_memory = kind.repeated and not processes.grows and memory_growth.is_flat(ok)
         flat_times = not slower and time_growth.is_flat(ok)
+        growth = (slower.first, slower.last) if slower else () if flat_times else None
         findings = fields["findings"]
         if slower:  # which says more
             steady = [finding for finding in findings if finding.kind != "not steady"]
@@ -51,7 +53,7 @@ class ProgramWork(WorkKind):
             "total_seconds": program_shares.seconds(ok),
             "phases": fields["phases"] if kind.compared else program_shares.phases(ok),
             "memory_growth_mib": 0.0 if flat_memory else fields["memory_growth_mib"],
-            "time_growth": (slower.first, slower.last) if slower else () if flat_times else None,
+            "of_kind": LineDetails(time_growth=growth),
         }
 
     def compared(self, rows: Sequence[Summary], row_cells: Sequence[Measured]) -> Sequence[Summary]:

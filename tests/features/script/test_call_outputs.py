@@ -11,6 +11,7 @@ import pytest
 from kbench.analysis.summaries import summarise
 from kbench.base import paths
 from kbench.features.script.lines import call_outputs
+from kbench.features.script.lines.line_details import details
 from kbench.features.script.told import finding_sentences
 from kbench.records.findings import Finding
 from kbench.records.values import Measured
@@ -295,7 +296,7 @@ def test_what_a_broken_guest_reports_is_not_compared() -> None:
 def test_outputs_agree_only_where_all_were_compared_and_none_is_random() -> None:
     def apart(*cells: Measured) -> list[float | None]:
         rows = call_outputs.add_notes(summarise(cells), cells)
-        return [row.outputs_apart for row in sorted(rows, key=lambda row: row.backend)]
+        return [details(row).outputs_apart for row in sorted(rows, key=lambda row: row.backend)]
 
     one = call("keras2/tensorflow", returned(0.9, 0.1))
     near = call("keras3/jax", returned(0.9 + 9e-6, 0.1))

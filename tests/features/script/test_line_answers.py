@@ -9,9 +9,9 @@ import pytest
 from fake_runs import replace, summary
 
 from kbench.features.script.lines.finding_kinds import NO_TRAINING
+from kbench.features.script.lines.line_details import LikeLine, LineDetails, with_details
 from kbench.features.script.lines.units import CALL, EPOCH, RUN
 from kbench.features.script.told import line_answers, unlike_calls
-from kbench.records.epochs import LikeLine
 from kbench.records.findings import Finding
 from kbench.records.values import FAILED, NO_DIFFERENCE, OK, SLOWER, TIMEOUT, Interval
 from kbench.summary import TO_DEFAULT, Ratio, Summary
@@ -23,9 +23,10 @@ FIT, PREDICT = "train.py: fit, line 9", "train.py: predict, line 12"
 
 def line(backend: str, example: str = FIT, **changes: Any) -> Summary:
     unit = changes.pop("unit", EPOCH if example == FIT else CALL)
-    return summary(
-        backend, example, **{"task": "script", "unit": unit, "calls": 40, "memory_growth_mib": None, **changes}
-    )
+    names = {field.name for field in dataclasses.fields(LineDetails)} & changes.keys()
+    of_kind = LineDetails(**{name: changes.pop(name) for name in names})
+    about = {"task": "script", "unit": unit, "calls": 40, "memory_growth_mib": None, "of_kind": of_kind}
+    return summary(backend, example, **about | changes)
 
 
 def test_failures_come_before_all_tables_once_for_all_backends_with_the_same() -> None:
@@ -81,7 +82,7 @@ def test_growth_of_memory_and_time_is_told_and_that_there_is_none() -> None:
 def test_outputs_that_agree_and_repeats_that_do_are_told() -> None:
     rows = [line(name, PREDICT, outputs_apart=apart) for name, apart in (("a/x", 2e-7), ("a/y", 1e-8))]
     assert line_answers.on_rows(rows) == ["Outputs agree, to 2e-07 of the largest number."]
-    same = [replace(row, outputs_apart=0.0) for row in rows]
+    same = [with_details(row, outputs_apart=0.0) for row in rows]
     assert line_answers.on_rows(same) == ["Outputs agree, to the last bit."]
     repeated = [line("a/x", deterministic=True, seeds=1), line("a/y", deterministic=True, seeds=1)]
     assert line_answers.on_rows(repeated) == ["Repeats give the same losses on a/x and a/y."]

@@ -12,6 +12,7 @@ import pytest
 
 from kbench.analysis.summaries import summarise
 from kbench.features.script.lines import line_figures
+from kbench.features.script.lines.line_details import LineDetails, details
 from kbench.features.script.lines.units import EPOCH
 from kbench.features.script.told.finding_sentences import ends
 from kbench.records.values import Measured
@@ -35,20 +36,15 @@ def test_they_are_medians_of_the_steady_epochs() -> None:
         compilations=2,
     )
     (row,) = line_figures.add_notes(summarise([one]), [one])
-    assert (row.callback_seconds, row.outside_callback_seconds, row.batch_making_seconds) == (0.5, 0.3, 0.04)
-    assert row.first_losses[0] == 2.0 and math.isnan(row.first_losses[1])
-    assert row.compiled_again == 4, "of the two epochs after the first"
+    assert (row.callback_seconds, details(row).outside_callback_seconds, row.batch_making_seconds) == (0.5, 0.3, 0.04)
+    assert details(row).first_losses[0] == 2.0 and math.isnan(details(row).first_losses[1])
+    assert details(row).compiled_again == 4, "of the two epochs after the first"
 
 
 def test_what_was_not_reported_is_unknown() -> None:
     one = measured({})
     (row,) = line_figures.add_notes(summarise([one]), [one])
-    assert (row.callback_seconds, row.batch_making_seconds, row.first_losses, row.compiled_again) == (
-        None,
-        None,
-        (),
-        0,
-    )
+    assert row.callback_seconds is row.batch_making_seconds is None and details(row) == LineDetails()
 
 
 @pytest.mark.parametrize("unchanged", [0, 1])

@@ -9,7 +9,7 @@ import pytest
 
 from kbench.analysis.summaries import summarise
 from kbench.features.script.lines import line_outputs
-from kbench.records.epochs import LikeLine
+from kbench.features.script.lines.line_details import LikeLine, details
 from kbench.records.values import Measured
 
 TOLD: dict[str, Any] = {
@@ -28,7 +28,7 @@ def line(where: str, backend: str = "a/x", **told: Any) -> Measured:
 
 def found(*lines: Measured) -> list[LikeLine | None]:
     rows = {row.key: row for row in line_outputs.add_notes(summarise(list(lines)), lines)}
-    return [rows[one.cell.key].like_line for one in lines]
+    return [details(rows[one.cell.key]).like_line for one in lines]
 
 
 def test_each_line_is_told_of_the_first_that_returned_the_same() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
+from kbench.features.script.lines.line_details import with_details
 from kbench.records.axes import RowKey
 from kbench.records.reported import BesideFit
 from kbench.records.values import OK, Measured
@@ -28,7 +28,9 @@ def add_notes(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Sum
             found[key] = _disagreement(told.beside_fit, one.cell.site)
         elif seconds and usual and usual > max(CHEAPER * seconds, seconds + SAVED):
             on_batch.setdefault(key, seconds)
-    return [replace(row, afterwards=found.get(row.key, ""), on_batch_seconds=on_batch.get(row.key)) for row in rows]
+    return [
+        with_details(row, afterwards=found.get(row.key, ""), on_batch_seconds=on_batch.get(row.key)) for row in rows
+    ]
 
 
 def _disagreement(told: BesideFit, line: str) -> str:

@@ -17,6 +17,7 @@ from kbench.analysis.sameness.usual import in_order
 from kbench.features.script.lines import call_weights
 from kbench.features.script.lines.call_weights import number
 from kbench.features.script.lines.finding_kinds import OTHER_CALL
+from kbench.features.script.lines.line_details import with_details
 from kbench.features.script.lines.output_causes import (
     EVALUATE,
     FROM_FILE,
@@ -73,14 +74,8 @@ def add_notes(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Sum
     for cell, one in compare(measured):
         found.setdefault(cell.key, one)
     apart = _alike(measured)
-    return [
-        replace(
-            row,
-            outputs_apart=apart.get(row.key),
-            findings=(*row.findings, *([found[row.key]] if row.key in found else [])),
-        )
-        for row in rows
-    ]
+    told = [with_details(row, outputs_apart=apart.get(row.key)) for row in rows]
+    return [replace(row, findings=(*row.findings, found[row.key])) if row.key in found else row for row in told]
 
 
 def _alike(measured: Iterable[Measured]) -> dict[RowKey, float]:

@@ -9,6 +9,7 @@ from statistics import median
 
 from kbench.analysis.times.step_times import median_of, steady
 from kbench.features.script.lines.finding_kinds import NO_TRAINING
+from kbench.features.script.lines.line_details import with_details
 from kbench.records.axes import RowKey
 from kbench.records.findings import Finding
 from kbench.records.values import OK, Measured
@@ -37,12 +38,15 @@ def _with(row: Summary, ok: Sequence[Measured]) -> Summary:
     losses = next((one.first_losses for one in told if one.first_losses), ())
     unchanged = [one.unchanged for one in told if one.unchanged is not None]
     nothing = [Finding(kind=NO_TRAINING)] if unchanged and all(unchanged) else []
-    return replace(
+    detailed = with_details(
         row,
-        findings=(*row.findings, *nothing),
-        callback_seconds=median_of([seconds for seconds, _ in of_callbacks]),
         outside_callback_seconds=median_of([outside for _, outside in of_callbacks]),
-        batch_making_seconds=a_batch * median(steps) if a_batch is not None and steps else None,
         first_losses=tuple(math.nan if loss is None else loss for loss in losses),
         compiled_again=max((sum(epoch.compilations or 0 for epoch in steady(one.epochs)) for one in ok), default=0),
+    )
+    return replace(
+        detailed,
+        findings=(*row.findings, *nothing),
+        callback_seconds=median_of([seconds for seconds, _ in of_callbacks]),
+        batch_making_seconds=a_batch * median(steps) if a_batch is not None and steps else None,
     )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from kbench.analysis.sameness import first_outputs
 from kbench.features.script.lines import call_outputs, call_weights
+from kbench.features.script.lines.line_details import LikeLine, with_details
 from kbench.records.axes import SITE, RowKey
-from kbench.records.epochs import LikeLine
 from kbench.records.reported import Returned
 from kbench.records.values import OK, Measured
 from kbench.summary import Summary
@@ -30,7 +29,7 @@ def add_notes(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Sum
             found.setdefault(one.cell.key, like)
         else:
             earlier.append((line, told))
-    return [replace(row, like_line=found.get(row.key)) for row in rows]
+    return [with_details(row, like_line=found.get(row.key)) for row in rows]
 
 
 def _alike(told: Returned, other: Returned, line: str) -> LikeLine | None:

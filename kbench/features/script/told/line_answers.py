@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from kbench.analysis.times.machine_stability import SHARE
 from kbench.features.script.lines import call_costs
+from kbench.features.script.lines.line_details import details
 from kbench.records import axes
 from kbench.records.values import AS_FAST, FAILED, FASTER, NO_DIFFERENCE, SLOWER, TIMEOUT
 from kbench.summary import TO_DEFAULT, Ratio, Summary
@@ -75,7 +76,10 @@ def _of_callbacks(rows: Sequence[Summary]) -> list[str]:
 def _of_fit(rows: Sequence[Summary], part: Callable[[Summary], float | None]) -> str:
     """What share of fit it is on each backend, if it is much on any."""
     shares = [
-        (row.backend, seconds / (epoch + (row.evaluation_seconds or 0.0) + (row.outside_callback_seconds or 0.0)))
+        (
+            row.backend,
+            seconds / (epoch + (row.evaluation_seconds or 0.0) + (details(row).outside_callback_seconds or 0.0)),
+        )
         for row in rows
         if row.work.repeated and (seconds := part(row)) and (epoch := _epoch_seconds(row))
     ]
@@ -102,18 +106,18 @@ def _of_data(rows: Sequence[Summary]) -> list[str]:
 
 def _of_first_losses(rows: Sequence[Summary]) -> list[str]:
     """Whether a line that trains step by step has the same first losses on all backends."""
-    known = [row for row in rows if row.first_losses]
-    steps = min((len(row.first_losses) for row in known), default=0)
+    known = [(row.backend, losses) for row in rows if (losses := details(row).first_losses)]
+    steps = min((len(losses) for _, losses in known), default=0)
     if len(known) < 2 or not steps:
         return []
-    apart = [_apart([row.first_losses[step] for row in known]) for step in range(steps)]
+    apart = [_apart([losses[step] for _, losses in known]) for step in range(steps)]
     if not apart[0] <= FIRST_LOSS:
-        each = ", ".join(f"{row.first_losses[0]:.4g} on {row.backend}" for row in known)
+        each = ", ".join(f"{losses[0]:.4g} on {backend}" for backend, losses in known)
         return [f"The first loss is {each}: weights or data are not the same."]
     unlike = next((step for step in range(steps) if not apart[step] <= LOSSES_AGREE), None)
     if unlike is None:
         return [f"The first {steps} losses agree, {_how_near(max(apart))}."]
-    each = ", ".join(f"{row.first_losses[unlike]:.4g} on {row.backend}" for row in known)
+    each = ", ".join(f"{losses[unlike]:.4g} on {backend}" for backend, losses in known)
     return [f"The first loss agrees, and that of step {unlike + 1} does not: {each}."]
 
 
@@ -147,8 +151,8 @@ def _compiles_each(row: Summary) -> bool:
 def _of_compilation(rows: Sequence[Summary]) -> list[str]:
     """That calls compile again, as for each new shape; of fits and calls of new models, other sentences say it."""
     each = any(call_costs.each_compiles(row.calls or 0, row.first_calls or 0) for row in rows)
-    rows = [row for row in rows if row.compiled_again and row.work.by_call and not each]
-    again = [f"{row.compiled_again:,} times on {row.backend}" for row in rows]
+    rows = [row for row in rows if details(row).compiled_again and row.work.by_call and not each]
+    again = [f"{details(row).compiled_again:,} times on {row.backend}" for row in rows]
     return [f"Its calls after the first compile again {', '.join(again)}."] if again else []
 
 
@@ -156,8 +160,8 @@ def _of_like_lines(rows: Sequence[Summary]) -> list[str]:
     """Which line before this one returned the same, on the same backend."""
     like: dict[str, dict[str, float | None]] = {}
     for row in rows:
-        if row.like_line:
-            like.setdefault(row.like_line.line, {})[row.backend] = row.like_line.apart
+        if earlier := details(row).like_line:
+            like.setdefault(earlier.line, {})[row.backend] = earlier.apart
     said = []
     for line, found in like.items():
         known = [apart for apart in found.values() if apart is not None]
@@ -169,7 +173,7 @@ def _of_like_lines(rows: Sequence[Summary]) -> list[str]:
 
 def _of_sameness(rows: Sequence[Summary]) -> list[str]:
     """Of a program's line: that its outputs agree, and that repeats of its training give the same losses."""
-    said, alike = [], [row.outputs_apart for row in rows if row.outputs_apart is not None]
+    said, alike = [], [apart for row in rows if (apart := details(row).outputs_apart) is not None]
     if rows[0].work.repeated and len(alike) > 1 and not math.isnan(max(alike)):
         said.append(f"Outputs agree, {_how_near(max(alike), ' of the largest number')}.")
     said += _of_like_lines(rows)
@@ -182,20 +186,20 @@ def _of_sameness(rows: Sequence[Summary]) -> list[str]:
 def _of_growth(rows: Sequence[Summary]) -> list[str]:
     """What grows from one epoch or call to the next; of a program's calls also that nothing does."""
     unit, said = rows[0].work.unit, memory_growth(rows)
-    if slower := {row.backend: row.time_growth for row in rows if row.time_growth}:
+    if slower := {row.backend: growth for row in rows if (growth := details(row).time_growth)}:
         times = (
             f"{name} ({significant(ends[0])} s the second, {significant(ends[1])} s the last)"
             for name, ends in slower.items()
         )
         said.append(f"Each {unit} takes longer than those before on {', '.join(times)}.")
     if not said and rows[0].work.by_call and all(row.memory_growth_mib == 0 for row in rows):
-        flat = all(row.time_growth == () for row in rows)
+        flat = all(details(row).time_growth == () for row in rows)
         said.append(f"Memory does not grow from {unit} to {unit}{', and neither does time' if flat else ''}.")
     return said
 
 
 def _afterwards(rows: Sequence[Summary]) -> list[str]:
     """What was tried out when the program had ended."""
-    loops = {row.backend: row.on_batch_seconds for row in rows if row.on_batch_seconds}
+    loops = {row.backend: seconds for row in rows if (seconds := details(row).on_batch_seconds)}
     times = ", ".join(f"{significant(seconds)} s on {name}" for name, seconds in loops.items())
     return [f"For so few samples predict_on_batch takes {times}."] if loops else []

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kbench.features.script.lines.finding_kinds import OF_OUTPUTS, OTHER_CALL
+from kbench.features.script.lines.line_details import details
 from kbench.features.script.told.finding_sentences import call, ends
 from kbench.records.findings import Finding
 from kbench.summary import Summary
@@ -44,8 +45,8 @@ def _of_scores(summaries: Iterable[Summary]) -> list[str]:
     """That evaluate gives another accuracy than the fit before it: one for all backends on which that is so."""
     found: dict[str, list[str]] = {}
     for row in summaries:
-        if row.afterwards:
-            found.setdefault(row.afterwards, []).append(row.backend)
+        if text := details(row).afterwards:
+            found.setdefault(text, []).append(row.backend)
     return [f"On {listed(names)}, {text}." for text, names in found.items()]
 
 

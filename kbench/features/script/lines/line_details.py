@@ -1,0 +1,43 @@
+"""What is known of a line of a program that no column shows; the row keeps it as `of_kind`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kbench.summary import Summary
+
+
+@dataclass(frozen=True)
+class LikeLine:
+    """A line of a program that returned the same as another one before it."""
+
+    line: str  # that one
+    apart: float | None = None  # the largest difference of their outputs, in the largest number; None: scores
+
+
+@dataclass(frozen=True)
+class LineDetails:
+    """Beside the figures of its row."""
+
+    # of the call's outputs from those of other backends, in the largest number of an output; None unless all agree
+    outputs_apart: float | None = None
+    like_line: LikeLine | None = None  # that returned the same before it
+    afterwards: str = ""  # what was found out when the program had ended
+    # of predict_on_batch with the samples of a predict in a loop, where it takes much less
+    on_batch_seconds: float | None = None
+    # seconds of its second and its last epoch or call, where each takes longer than those before; (): they do not
+    time_growth: tuple[float, ...] | None = None
+    outside_callback_seconds: float | None = None  # of callback_seconds: in no epoch's time
+    first_losses: tuple[float, ...] = ()  # of a line that trains step by step
+    compiled_again: int = 0  # by its epochs or calls after the first
+
+
+def details(row: Summary) -> LineDetails:
+    """Those of the row."""
+    return row.of_kind if isinstance(row.of_kind, LineDetails) else LineDetails()
+
+
+def with_details(row: Summary, **changes: Any) -> Summary:
+    """The row with some of them changed."""
+    return replace(row, of_kind=replace(details(row), **changes))
