@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -82,8 +82,12 @@ class EventKind:
     """A kind of event that a feature's part of the guest writes."""
 
     struct: Any  # a FeatureEvent (kbench/records/reported.py), tagged with the event's name
-    key: Callable[[Any], Hashable] = lambda event: ""  # what tells several of a cell apart; the last of each is kept
-    said: Callable[[Any], str] = lambda event: ""  # which one it is, where the key is no word for that
+    key: Callable[[Any], Hashable] = lambda event: ""  # what tells several of a cell apart
+    # What is kept of each: of what was kept of it before, None at first, of the event, and of its fields that were
+    # written.
+    kept: Callable[[Any, Any, Collection[str]], Any] = lambda before, event, written: event
+    most: int = 100_000  # of different keys; what comes after them counts as damaged
+    said: Callable[[Any], str] | None = None  # which one it is, where the key is no word for that
     is_progress: bool = False  # whether they are the progress of a cell, in place of epochs
 
 

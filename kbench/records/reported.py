@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from kbench.records.backend_keys import Explanation, explanations
-from kbench.records.epochs import Count, Mib, Seconds
+from kbench.records.epochs import Count, Seconds
 from kbench.records.fallbacks import Fallback, fallbacks
 from kbench.records.layer_words import words
 
@@ -115,87 +115,6 @@ class Library(msgspec.Struct, frozen=True):
     threads: int | None = None
 
 
-# Of a program.
-
-
-class Site(Event, frozen=True, tag="site"):
-    """A line that calls a model: "fit, line 9"."""
-
-    site: str
-    task: str
-    facts: dict[str, Any]  # see `told`
-
-
-class Fit(Event, frozen=True, tag="fit"):
-    """A call of fit: what it took from its start to its return, and how many epochs it had."""
-
-    site: str
-    seconds: Seconds
-    epochs: Count
-    first: Count  # whether the model was new there, or compiled anew
-    cold: Count | None = None  # whether it was the first of its turn
-    round: Count | None = None  # in which it began
-    again: Count | None = None  # whether in a turn that was taken again
-    held: Count | None = None  # whether its turn ended meanwhile
-    resident_mib: Mib | None = None  # what the process held when it was over
-
-
-class Weight(msgspec.Struct, frozen=True):
-    """A weight of a model when a call returned: see kbench_script/watching/returned.py."""
-
-    layer: str  # "Conv2D 1"
-    weight: str
-    sha256: str  # of its numbers as the backend keeps them
-    shared: str  # as all backends would keep those that compute the same
-    norm: float | None = None
-    sums: Numbers = ()
-    trains: int = 1
-    loaded: int = 0  # whether a file gave it these numbers
-
-    @property
-    def kind(self) -> str:
-        """The class of its layer."""
-        return self.layer.rpartition(" ")[0]
-
-
-class Inputs(msgspec.Struct, frozen=True):
-    """Numbers of the first rows that a call was given."""
-
-    outputs: tuple[Numbers, ...] = ()
-    norms: Numbers = ()
-
-
-class BesideFit(msgspec.Struct, frozen=True):
-    """Accuracies on the same data: of fit's last epoch, of evaluate, and of the model in each mode afterwards."""
-
-    site: str = ""
-    fit: float = 0.0
-    evaluate: float = 0.0
-    training: float = 0.0
-    inference: float = 0.0
-    layers: tuple[str, ...] = ()  # classes that compute something else in training
-
-
-class Returned(Event, frozen=True, tag="returned"):
-    """What the first call of a line returned, and what else is known of the line's calls."""
-
-    site: str = ""
-    trained: int | None = None
-    weights: tuple[Weight, ...] = ()
-    scores: dict[str, float | None] | None = None
-    inputs: Inputs | None = None
-    outputs: tuple[Numbers, ...] = ()
-    scales: Numbers = ()
-    norms: Numbers = ()
-    shapes: tuple[Shape, ...] = ()  # of a row of each output
-    first_losses: Numbers = ()  # of the first steps of a line that trains
-    batch_seconds: Seconds | None = None  # to make a batch, where fit is given no arrays
-    random: int | None = None  # whether its outputs differ from call to call; None if that is not known
-    on_batch_seconds: Seconds | None = None  # of predict_on_batch with the same samples
-    unchanged: int | None = None  # of a fit: whether its steps left the weights as they were
-    beside_fit: BesideFit | None = None  # of an evaluate that disagrees with the fit before it
-
-
 class Program(Event, frozen=True, tag="program"):
     """A program that has ended."""
 
@@ -295,14 +214,10 @@ class Facts(msgspec.Struct, frozen=True, dict=True):  # which keeps what is aske
     error_in_keras: bool = False
     # Of features: the name of an event -> its events, by what tells several apart.
     of: dict[str, dict[Any, Any]] = {}
-    # A program: by its lines.
     program: Program | None = None
-    sites: dict[str, Site] = {}
-    fits: dict[str, tuple[Fit, ...]] = {}
-    returned: dict[str, Returned] = {}
-    # A line of a program, as kbench/features/script/lines/call_sites.py makes it.
+    # A part of a cell whose work is observed, as its kind of work makes it for a row.
     unit: str = ""
-    call: Returned | None = None
+    of_kind: Any = None  # what only the kind knows
     site_seconds: float | None = None
     program_seconds: float | None = None
     calls: int | None = None

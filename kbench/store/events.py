@@ -20,11 +20,8 @@ from kbench.records.reported import (
     Event,
     Facts,
     FeatureEvent,
-    Fit,
     Program,
     Received,
-    Returned,
-    Site,
     Step,
     StepAgain,
     parse_facts,
@@ -36,8 +33,7 @@ LONGEST_TEXT = 1000  # characters that are kept of a note, or of any text in a l
 LONG_LINE = 1 << 16
 MOST_DAMAGED = 10_000  # lines, after which no more is read
 AGAIN = 1_000_000  # as runs of earlier versions number the round of a turn that is taken again
-MOST_OF_A_FEATURE = 100_000  # events of one kind
-MOST_NAMES = 1000  # notes, phases and sites: what comes after them is counted as damaged
+MOST_NAMES = 1000  # notes and phases: what comes after them is counted as damaged
 
 
 class Phase(Event, frozen=True, tag="phase"):
@@ -114,7 +110,7 @@ class GuestReport:
         return self.facts.guest_seconds is not None and counted
 
 
-T = TypeVar("T", Epoch, Fit, Turn)
+T = TypeVar("T", Epoch, Turn)
 
 
 def read_events(path: Path) -> GuestReport:
@@ -186,9 +182,6 @@ class _Parts:
     phases: dict[str, float] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    sites: dict[str, Site] = field(default_factory=dict)
-    fits: dict[str, list[Fit]] = field(default_factory=dict)
-    returned: dict[str, Returned] = field(default_factory=dict)
     of: dict[str, dict[Any, Any]] = field(default_factory=dict)
     received: dict[int, Received] = field(default_factory=dict)
     damaged: int = 0  # lines
@@ -199,12 +192,12 @@ class _Parts:
         value: as it was written.
         """
         self.facts |= _FACTS[type(event)](event) if type(event) in _FACTS else {}
-        named = len(self.phases) + len(self.notes) + len(self.sites) + len(self.returned)
+        named = len(self.phases) + len(self.notes)
         match event:
             case Epoch():
                 self.epochs[event.site or "", event.epoch] = _as_now(event)
                 return str(event.epoch)
-            case Phase() | NoteEvent() | Site() | Returned() if named >= MOST_NAMES:
+            case Phase() | NoteEvent() if named >= MOST_NAMES:
                 self.damaged += 1
             case Phase():
                 self.phases[event.name] = self.phases.get(event.name, 0.0) + event.seconds
@@ -216,33 +209,24 @@ class _Parts:
             case Received():
                 self.received[event.epoch] = event
             case FeatureEvent():
-                return self._of_feature(str(value["event"]), event)
-            case Site():
-                self.sites[event.site] = event
-            case Fit() if event.site in self.fits or len(self.fits) < MOST_NAMES:
-                self.fits.setdefault(event.site, []).append(_as_now(event))
-            case Fit():
-                self.damaged += 1
-            case Returned():  # in parts: the later ones add to it
-                given = {name: getattr(event, name) for name in event.__struct_fields__ if name in value}
-                self.returned[event.site] = msgspec.structs.replace(self.returned.get(event.site, event), **given)
+                return self._of_feature(event, value)
         return ""
 
-    def _of_feature(self, name: str, event: FeatureEvent) -> str:
+    def _of_feature(self, event: FeatureEvent, value: Mapping[str, Any]) -> str:
+        name = str(value["event"])
         kind, found = hooks.event_kinds()[name], self.of.setdefault(name, {})
         key = kind.key(event)
-        if key in found or len(found) < MOST_OF_A_FEATURE:
-            found[key] = event
-        return kind.said(event) or str(key)
+        if key in found or len(found) < kind.most:
+            found[key] = kind.kept(found.get(key), event, value.keys())
+        else:
+            self.damaged += 1
+        return kind.said(event) if kind.said else str(key)
 
     def report(self, last: str) -> GuestReport:
         """All of it; last: the last event."""
         found = self.facts | {
-            "sites": self.sites,
-            "returned": self.returned,
             "of": self.of,
             "received": self.received,
-            "fits": {site: tuple(calls) for site, calls in self.fits.items()},
             "notes": tuple(self.notes),
             "events_damaged": self.damaged,
         }
@@ -269,8 +253,9 @@ def _with_short_texts(value: Any) -> Any:
 
 
 def _as_now(event: T) -> T:
-    """An event in which a turn taken again has a field, and not the number of its round and AGAIN."""
+    """In which a turn taken again has a field, and not the number of its round and AGAIN."""
     if isinstance(event, Epoch):
         return msgspec.structs.replace(event, rounds=tuple(map(_as_now, event.rounds))) if event.rounds else event
-    number = event.round or 0
-    return msgspec.structs.replace(event, round=number % AGAIN, again=1) if number >= AGAIN else event
+    if event.round < AGAIN:
+        return event
+    return msgspec.structs.replace(event, round=event.round % AGAIN, again=1)

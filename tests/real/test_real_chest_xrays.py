@@ -13,6 +13,7 @@ from PIL import Image
 from real_runs import CHECKOUT, Finished, Kbench
 
 from kbench import store
+from kbench.features.script import events
 
 pytestmark = [pytest.mark.timeout(1800), pytest.mark.slow("three backends start")]
 
@@ -96,7 +97,7 @@ def test_a_folder_of_xrays_is_split_by_patient_loaded_trained_on_and_scored_alik
         # As it ships, Adam of Keras 2 on TensorFlow 1 begins with step 2.
         assert losses[backend] == pytest.approx(losses["keras3/jax"], abs=1e-4 if "keras3" in backend else 2e-3)
     for one in run.results().measured:  # calls that take little of a program's time are no rows
-        assert {site.partition(",")[0] for site in one.facts.sites} >= {"train_on_batch", "predict_on_batch"}
+        assert {site.partition(",")[0] for site in events.sites(one.facts)} >= {"train_on_batch", "predict_on_batch"}
 
 
 def test_a_folder_that_is_none_is_named(kbench: Kbench, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from real_runs import Kbench
 
+from kbench.features.script import events
 from kbench.records.values import OK
 
 pytestmark = pytest.mark.slow("TensorFlow starts and compiles")
@@ -66,7 +67,7 @@ def test_a_program_has_keras_2_however_it_imports_it_and_a_leak_is_said(
 def test_run_eagerly_is_observed_and_memory_that_does_not_grow_is_not_accused(kbench: Kbench, tmp_path: Path) -> None:
     program = written(tmp_path, EAGERLY=True, LEAKED=0)
     run = kbench.script(program, BACKEND)
-    (site,) = (about for name, about in run.cell().facts.sites.items() if name.startswith("fit"))
+    (site,) = (about for name, about in events.sites(run.cell().facts).items() if name.startswith("fit"))
     assert site.facts["run_eagerly"] is True, run.output
     assert "emory grows" not in run.output
 

@@ -10,6 +10,7 @@ import pytest
 from real_runs import KNOWN, Finished, Kbench
 
 from kbench.analysis.rows import summarised
+from kbench.features.script import events
 from kbench.features.script.lines.line_details import details
 from kbench.outputs.told import ToldRun
 from kbench.records.values import FAILED, OK, Measured
@@ -128,7 +129,7 @@ def test_a_validation_of_one_step_epochs_is_observed_in_turns(asked: Finished) -
 
 def test_data_drawn_after_the_import_are_the_same_with_jax(asked: Finished) -> None:
     site = f"fit, line {line_of(ASKED, '# one step')}"
-    hashes = {ran.facts.sites[site].facts["content_sha256"] for ran in by_backend(asked).values()}
+    hashes = {events.sites(ran.facts)[site].facts["content_sha256"] for ran in by_backend(asked).values()}
     assert len(hashes) == 1
 
 
@@ -204,7 +205,7 @@ def test_a_validation_is_timed_without_the_callbacks_behind_it(asked: Finished) 
 
 
 def test_a_model_whose_first_step_makes_its_weights_is_described_with_them(asked: Finished) -> None:
-    sites = by_backend(asked)["keras3/tensorflow"].facts.sites
+    sites = events.sites(by_backend(asked)["keras3/tensorflow"].facts)
     assert sites[f"fit, line {line_of(ASKED, '# late')}"].facts["parameters"] == 8 * 16 + 16 + 16 + 1
 
 

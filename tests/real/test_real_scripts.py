@@ -23,6 +23,7 @@ from kbench.analysis.rows import summarised
 from kbench.base import paths
 from kbench.datasets import fetch
 from kbench.environments import ensure
+from kbench.features.script import events
 from kbench.records.values import CHANNELS_LAST, OK
 from kbench.selection import backends
 
@@ -379,7 +380,7 @@ def test_why_a_program_is_slow_is_explained(kbench: Kbench, names: tuple[str, ..
     if len(names) > 1:  # what is measured: while other tests run, the difference may be unclear
         assert re.search(r"on keras3/jax: without run_eagerly a step takes [\d.]+ ms instead of", said), said
     assert "copying a batch" not in said, said
-    for sites in (one.facts.sites for one in run.results().measured if one.cell.backend == "keras3/torch"):
+    for sites in (events.sites(one.facts) for one in run.results().measured if one.cell.backend == "keras3/torch"):
         loop = "starts each operation of each time step from Python: Keras has no fused kernel for it on the CPU"
         assert [site.facts["fallbacks"] for site in sites.values()] == [[], [f"reader (LSTM) {loop}"]]
     alike = "From the same weights and on the same batches all backends compute the same"

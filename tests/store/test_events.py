@@ -154,10 +154,6 @@ def test_a_turn_taken_again_is_read_from_runs_of_earlier_versions_too() -> None:
     for rounds in (now, old):
         (epoch,) = parse_events([json.dumps(USUAL | {"rounds": rounds}).encode()]).epochs
         assert epoch.rounds == (Turn(3, 1, 9, 1), Turn(4, 9, 12))
-    fit = {"event": "fit", "site": "fit, line 9", "seconds": 1.0, "epochs": 2, "first": 0, "cold": 0, "held": 0}
-    for number in ({"round": 3, "again": 1}, {"round": 1_000_003}):
-        (call,) = parse_events([json.dumps(fit | number).encode()]).facts.fits["fit, line 9"]
-        assert (call.round, call.again) == (3, 1)
 
 
 def test_unknown_events_and_keys_are_no_damage() -> None:

@@ -15,7 +15,7 @@ from kbench.additions import EndedRun
 from kbench.cells.spec import RunPaths
 from kbench.features.explain import import_times
 from kbench.features.parity import KIND, check
-from kbench.features.script import standard_input
+from kbench.features.script import events, standard_input
 from kbench.planning.plan import Plan
 from kbench.planning.request import OTHER_JIT, SAME_BATCH, Script
 from kbench.planning.tasks import CellTask, with_guest
@@ -84,7 +84,7 @@ def _of_program(plan: Plan, measured: Sequence[Measured], on_event: OnEvent) -> 
     script, first = plan.request.script, _first(plan, measured)
     if script is None or not first:
         return []
-    called = [name for one in measured for name in one.facts.sites]
+    called = [name for one in measured for name in events.sites(one.facts)]
     fits = any(name.startswith("fit") for name in called)
     if not fits:
         on_event(MeasuringMore("Nothing to explain by other data or jit_compile: the program does not call fit."))
@@ -118,7 +118,7 @@ def _inside(plan: Plan, measured: Sequence[Measured], on_event: OnEvent) -> list
     if not trained:
         on_event(MeasuringMore("No step to explain: no cell that trains a Keras model with one worker ended ok."))
         return []
-    called = {name for one in measured for name in one.facts.sites}
+    called = {name for one in measured for name in events.sites(one.facts)}
     if plan.request.script and not any(name.startswith("fit") for name in called):
         on_event(MeasuringMore("No training step to explain: the program does not call fit."))
         return []

@@ -7,7 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kbench import hooks
-from kbench.additions import Command, FindingKind, FurtherOptions, GuestDriver, Programs, Told, WorkCheck, WorkKind
+from kbench.additions import (
+    Command,
+    EventKind,
+    FindingKind,
+    FurtherOptions,
+    GuestDriver,
+    Programs,
+    Told,
+    WorkCheck,
+    WorkKind,
+)
 from kbench.cli.groups import DETAIL, HOW_OFTEN, MORE, SHOWN, WHAT
 from kbench.features.script import options
 from kbench.records import axes
@@ -87,6 +97,14 @@ def programs() -> Programs:
     from kbench.features.script.programs import UserPrograms
 
     return UserPrograms()
+
+
+@hooks.fills
+def events() -> Sequence[EventKind]:
+    """What calls of models took, and returned."""
+    from kbench.features.script.events import EVENT_KINDS
+
+    return EVENT_KINDS
 
 
 @hooks.fills

@@ -64,7 +64,9 @@ def events() -> Sequence[EventKind]:
     """What each worker did in an epoch."""
     from kbench.features.workers.events import WorkerEpoch
 
-    return (EventKind(WorkerEpoch, lambda event: (event.epoch, event.rank), lambda event: f"of epoch {event.epoch}"),)
+    return (
+        EventKind(WorkerEpoch, lambda event: (event.epoch, event.rank), said=lambda event: f"of epoch {event.epoch}"),
+    )
 
 
 @hooks.fills

@@ -68,18 +68,6 @@ EVENTS = {
     },
     "stopped": {"epoch": "integer"},
     "note": {"text": "text"},
-    "site": {"site": "text", "task": "text", "facts": "object"},
-    "fit": {
-        "site": "text", "seconds": "number", "epochs": "integer", "first": "integer",
-        "cold": "integer?", "round": "integer?", "again": "integer?", "held": "integer?",
-        "resident_mib": "number?",
-    },
-    "returned": {
-        "site": "text", "trained": "integer?", "weights": "list?", "scores": "object?", "inputs": "object?",
-        "outputs": "list?", "scales": "list?", "norms": "list?", "random": "integer?",
-        "on_batch_seconds": "number?", "beside_fit": "object?", "shapes": "list?", "first_losses": "list?",
-        "batch_seconds": "number?", "unchanged": "integer?",
-    },
     "program": {"seconds": "number", "exit_status": "integer", "keras": "integer", "broken": "text"},
     "libraries": {
         "libraries": "list", "framework_threads": "object", "numpy_blas": "text", "frameworks": "list",

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 from fake_runs import cell, known
-from msgspec import structs
+from msgspec import convert, structs
 
 from kbench.analysis.summaries import summarise
+from kbench.features.script import events
+from kbench.features.script.events import Fit, Site
 from kbench.features.script.lines import call_costs
 from kbench.features.script.lines.call_sites import by_line
 from kbench.features.script.lines.units import CALL, EPOCH, REST, RUN
@@ -48,11 +50,18 @@ def program(
         epochs.append(Epoch(number, seconds, 32, site=EVALUATE, calls=1, first=first))
     total = whole or 1.0 + sum(one["seconds"] for one in told) + sum(seconds for seconds, _ in evaluations)
     tasks = {FIT: "train", EVALUATE: "infer"}
-    sites = {site: {"site": site, "task": task, "facts": {"layers": []}} for site, task in tasks.items()}
-    facts = {"task": SCRIPT, "sites": sites, "fits": {FIT: told}, "program": {"seconds": total, "keras": 1}}
+    of = {
+        "site": {site: Site(site, task, {"layers": []}) for site, task in tasks.items()},
+        "fit": {FIT: convert(told, list[Fit])},
+    }
+    facts = {"task": SCRIPT, "of": of, "program": {"seconds": total, "keras": 1}}
     return Measured(
         cell("train.py", backend), Outcome(OK, seconds=total + 1), tuple(epochs), {"import": 0.5}, known(**facts)
     )
+
+
+def with_fits(one: Measured, told: Sequence[Fit]) -> Measured:
+    return replace(one, facts=structs.replace(one.facts, of={**one.facts.of, "fit": {FIT: told}}))
 
 
 def rows(*cells: Measured) -> dict[tuple[str, str], Summary]:
@@ -86,8 +95,8 @@ def test_a_fit_that_failed_in_its_first_epoch_beside_many_that_did_not_has_no_ro
 def test_the_faster_row_is_the_one_whose_calls_cost_less_whatever_its_epochs_take() -> None:
     fast_epochs = [[FIRST], *[[0.4 + 0.001 * number] for number in range(20)]]
     short, long = program(fast_epochs), program(fast_epochs, backend="a/y")
-    told = tuple(structs.replace(one, seconds=one.seconds + 2.0) for one in short.facts.fits[FIT])
-    slower = replace(short, facts=structs.replace(short.facts, fits={FIT: told}))
+    told = [structs.replace(one, seconds=one.seconds + 2.0) for one in events.fits(short.facts, FIT)]
+    slower = with_fits(short, told)
     assert rows(slower, long)[FIT, "a/y"].relative_to_fastest == 1
 
 
@@ -188,8 +197,7 @@ def test_where_calls_compile_rows_compare_by_all_of_them() -> None:
     cells = []
     for backend, fits in (("a/x", slow_start), ("b/y", steady)):
         one = program(fits, backend=backend)
-        told = {FIT: tuple(structs.replace(fit, first=1) for fit in one.facts.fits[FIT])}
-        cells.append(replace(one, facts=structs.replace(one.facts, fits=told)))
+        cells.append(with_fits(one, [structs.replace(fit, first=1) for fit in events.fits(one.facts, FIT)]))
     found = rows(*cells)
     for backend in ("a/x", "b/y"):
         row = found[FIT, backend]

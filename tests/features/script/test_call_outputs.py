@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import fake_runs
 import pytest
+from msgspec import convert
 
 from kbench.analysis.summaries import summarise
 from kbench.base import paths
+from kbench.features.script import events
+from kbench.features.script.events import Returned
 from kbench.features.script.lines import call_outputs
 from kbench.features.script.lines.line_details import details
 from kbench.features.script.told import finding_sentences
 from kbench.records.findings import Finding
 from kbench.records.values import Measured
 from kbench.selection import backends
+from kbench.store.events import parse_events
 
 BACKENDS = backends.load_all(paths.project_folder("backends"))
 SITE = "train.py: evaluate, line 9"
@@ -40,7 +45,7 @@ def returned(*outputs: float, **changes: Any) -> dict[str, Any]:
 
 def call(backend: str, told: dict[str, Any], **facts: Any) -> Measured:
     explained = [vars_of(one) for one in BACKENDS[backend].explained]
-    facts = {"call": told, "explained": explained, **facts}
+    facts = {"of_kind": convert(told, Returned), "explained": explained, **facts}
     return fake_runs.measured(fake_runs.cell(SITE, backend), facts=facts)
 
 
@@ -151,7 +156,10 @@ def test_cntk_returns_the_cell_state_of_an_lstm() -> None:
     ]
     (only,) = said(*cells)
     assert "on keras2/cntk than" in only and "Its LSTM returns the cell state c" in only
-    without = [call(one.cell.backend, one.facts.call, layers=[layer("GRU")]) for one in cells]  # type: ignore[arg-type]
+    without = [
+        call(name, returned(number), layers=[layer("GRU")])
+        for name, number in (("keras2/cntk", 0.9), ("keras2/tensorflow", 0.3))
+    ]
     assert "LSTM" not in said(*without)[0]
 
 
@@ -287,10 +295,11 @@ def test_scores_that_differ_though_outputs_agree_are_told() -> None:
     assert only.endswith("What it reports in fit and evaluate leaves out one batch")
 
 
-def test_what_a_broken_guest_reports_is_not_compared() -> None:
-    broken = [{"weights": "?"}, {"outputs": [["a"]]}, 3, returned(0.3, scales=[])]
-    for one in broken:
-        assert said(call("keras3/jax", one), call("keras3/torch", returned(0.9))) == []  # type: ignore[arg-type]
+def test_what_a_broken_guest_reports_is_damaged_or_not_compared() -> None:
+    for broken in ({"weights": "?"}, {"outputs": [["a"]]}):
+        read = parse_events(json.dumps({"event": "returned", "site": "predict, line 9", **broken}).encode())
+        assert read.facts.events_damaged == 1 and events.returned(read.facts, "predict, line 9") is None
+    assert said(call("keras3/jax", returned(0.3, scales=[])), call("keras3/torch", returned(0.9))) == []
 
 
 def test_outputs_agree_only_where_all_were_compared_and_none_is_random() -> None:

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from kbench.analysis.summaries import summarise
+from kbench.features.script.events import Returned
 from kbench.features.script.lines import line_figures
 from kbench.features.script.lines.line_details import LineDetails, details
 from kbench.features.script.lines.units import EPOCH
@@ -22,7 +23,11 @@ SITE = "train.py: fit, line 9"
 
 def measured(told: dict[str, Any], **of_epoch: Any) -> Measured:
     one = fake_runs.measured(
-        fake_runs.cell(SITE, "a/x"), 3.0, 1.0, 1.0, facts={"call": told, "task": "train", "unit": EPOCH}
+        fake_runs.cell(SITE, "a/x"),
+        3.0,
+        1.0,
+        1.0,
+        facts={"of_kind": msgspec.convert(told, Returned), "task": "train", "unit": EPOCH},
     )
     return replace(one, epochs=tuple(msgspec.structs.replace(epoch, **of_epoch) for epoch in one.epochs))
 

@@ -6,8 +6,10 @@ from typing import Any
 
 import fake_runs
 import pytest
+from msgspec import convert
 
 from kbench.analysis.summaries import summarise
+from kbench.features.script.events import Returned
 from kbench.features.script.lines import line_outputs
 from kbench.features.script.lines.line_details import LikeLine, details
 from kbench.records.values import Measured
@@ -23,7 +25,9 @@ SCORED = {**TOLD, "outputs": [], "scales": [], "scores": {"loss": 0.25}}
 
 
 def line(where: str, backend: str = "a/x", **told: Any) -> Measured:
-    return fake_runs.measured(fake_runs.cell(f"train.py: {where}", backend), 1.0, 1.0, facts={"call": told})
+    return fake_runs.measured(
+        fake_runs.cell(f"train.py: {where}", backend), 1.0, 1.0, facts={"of_kind": convert(told, Returned)}
+    )
 
 
 def found(*lines: Measured) -> list[LikeLine | None]:

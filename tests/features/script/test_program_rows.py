@@ -15,6 +15,7 @@ from kbench.analysis.learning import unlike_others
 from kbench.analysis.summaries import summarise
 from kbench.analysis.times.overall import overall
 from kbench.cells import runner
+from kbench.features.script.events import Fit, Site
 from kbench.features.script.lines import call_sites
 from kbench.features.script.lines.call_sites import by_line
 from kbench.features.script.lines.finding_kinds import OTHER_CALL
@@ -108,8 +109,8 @@ def program(backend: str, **losses: float | None) -> Measured:
         for site, loss in losses.items()
         for number in (1, 2, 3)
     )
-    sites = {site.replace("_", ", line "): {"site": site, "task": "train", "facts": {}} for site in losses}
-    facts = known(task=SCRIPT, sites=sites, program={"seconds": 9.0, "keras": 1})
+    sites = {site.replace("_", ", line "): Site(site, "train", {}) for site in losses}
+    facts = known(task=SCRIPT, of={"site": sites}, program={"seconds": 9.0, "keras": 1})
     return Measured(cell("train.py", backend), Outcome("ok"), epochs, {}, facts)
 
 
@@ -125,9 +126,8 @@ def test_a_line_of_a_program_and_the_whole_of_it_lose_their_rank() -> None:
 
 def test_of_a_line_that_fits_often_the_ends_of_its_calls_count() -> None:
     epochs = tuple(Epoch(number, 1.0, 10, site="fit, line 3", resident_mib=500.0) for number in range(1, 4))
-    fit = {"site": "fit, line 3", "seconds": 1.0, "epochs": 1, "first": 0}
-    fits = [dict(fit, resident_mib=600.0 + number) for number in (1, 2)]
-    one = measured(cell(), facts={"fits": {"fit, line 3": fits}})
+    fits = [Fit("fit, line 3", 1.0, epochs=1, first=0, resident_mib=600.0 + number) for number in (1, 2)]
+    one = measured(cell(), facts={"of": {"fit": {"fit, line 3": fits}}})
     one = Measured(one.cell, one.outcome, epochs, {}, one.facts)
     by_call = call_sites.memory_at_ends(one, "fit, line 3", by_call=True)
     assert by_call == ((1.0, 601.0), (2.0, 602.0))

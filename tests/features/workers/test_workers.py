@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from fake_runs import cell, measured, replace
 
+from kbench import hooks
 from kbench.analysis.sameness import fingerprints
 from kbench.analysis.summaries import summarise
 from kbench.comparison import scaling
@@ -165,7 +166,8 @@ def test_a_column_that_is_left_out_for_width_is_not_explained() -> None:
 
 
 def test_what_workers_tell_is_kept_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_events, "MOST_OF_A_FEATURE", 3)
+    few = {"worker": replace(hooks.event_kinds()["worker"], most=3)}
+    monkeypatch.setattr(hooks, "event_kinds", lambda: few)
     lines = [json.dumps({"event": "worker", **one}) for one in told(2)]
     report = store_events.parse_events("".join(f"{line}\n" for line in lines).encode())
     assert [(one.epoch, one.rank) for one in kept(report.facts)] == [(1, 0), (1, 1), (2, 0)]

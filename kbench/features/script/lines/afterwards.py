@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from kbench.features.script import events
+from kbench.features.script.events import BesideFit
 from kbench.features.script.lines.line_details import with_details
 from kbench.records.axes import RowKey
-from kbench.records.reported import BesideFit
 from kbench.records.values import OK, Measured
 from kbench.summary import Summary
 
@@ -20,7 +21,7 @@ def add_notes(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Sum
     on_batch: dict[RowKey, float] = {}
     times = {row.key: row.epoch_seconds for row in rows}
     for one in measured:
-        told, key = one.facts.call, one.cell.key
+        told, key = events.returned_by(one.facts), one.cell.key
         if one.outcome.status != OK or told is None or key in found:
             continue
         seconds, usual = told.on_batch_seconds, times.get(key)

@@ -13,8 +13,8 @@ from statistics import fmean, median
 import msgspec
 
 from kbench.analysis.times.step_times import median_of
+from kbench.features.script.events import Fit
 from kbench.records.epochs import Epoch, Turn
-from kbench.records.reported import Fit
 
 SCORES = ("loss", "accuracy", "val_loss", "val_accuracy", "metrics")  # of an epoch
 OFTEN = 3  # calls of a fit: from then on it is timed by its calls

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from kbench.analysis.sameness import first_outputs
 from kbench.analysis.sameness.first_outputs import Outputs
 from kbench.analysis.sameness.usual import in_order
+from kbench.features.script import events
+from kbench.features.script.events import Returned
 from kbench.features.script.lines import call_weights
 from kbench.features.script.lines.call_weights import number
 from kbench.features.script.lines.finding_kinds import OTHER_CALL
@@ -31,7 +33,6 @@ from kbench.features.script.lines.output_causes import (
 )
 from kbench.records.axes import Point, RowKey
 from kbench.records.findings import Finding
-from kbench.records.reported import Returned
 from kbench.records.values import OK, Cell, Measured
 from kbench.summary import Summary
 
@@ -61,7 +62,7 @@ def _groups(measured: Iterable[Measured]) -> list[list[_Call]]:
     """The calls of each line and repeat."""
     groups: dict[tuple[Point, int], list[_Call]] = {}
     for one in measured:
-        if one.outcome.status == OK and (told := one.facts.call) is not None:
+        if one.outcome.status == OK and (told := events.returned_by(one.facts)) is not None:
             group = groups.setdefault((one.cell.key.work, one.cell.repeat), [])
             group.append(_Call(one, told, call_weights.outputs(told), len(group)))
     return list(groups.values())

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from kbench.analysis.sameness import not_finite
+from kbench.features.script import events
 from kbench.features.script.lines import call_costs, call_outputs
 from kbench.features.script.lines.call_costs import CallCost
 from kbench.features.script.lines.finding_kinds import NO_CALLS
@@ -94,7 +95,10 @@ def _one_loop(lines: dict[Line, list[Measured]]) -> dict[Line, list[Measured]]:
 def _often(measured: Sequence[Measured]) -> frozenset[str]:
     """The lines that fit often, on any backend."""
     return frozenset(
-        name for one in measured for name, calls in one.facts.fits.items() if len(calls) >= call_costs.OFTEN
+        name
+        for one in measured
+        for name in events.sites(one.facts)
+        if len(events.fits(one.facts, name)) >= call_costs.OFTEN
     )
 
 
@@ -115,7 +119,8 @@ def _part(one: Measured, name: str, facts: Mapping[str, Any], **changes: Any) ->
     """A row of the program, with `facts` in place of those of the whole."""
     cell = replace(one.cell.at(site=name), **changes.pop("of_cell", {}))
     program = one.facts.program
-    whole: dict[str, Any] = {"sites": {}, "fits": {}, "returned": {}, "program": None, "notes": ()}
+    others = {kind: kept for kind, kept in one.facts.of.items() if kind not in events.OF_LINES}
+    whole: dict[str, Any] = {"of": others, "program": None, "notes": ()}
     seconds = None if program is None else program.seconds
     return with_facts(replace(one, cell=cell, **changes), **{**whole, "program_seconds": seconds, **facts})
 
@@ -124,15 +129,15 @@ def _sites(one: Measured, often: frozenset[str]) -> Iterable[Measured]:
     program = one.facts.program
     # A call that returned is measured, even if the program failed later.
     ended = replace(one.outcome, status=OK, reason="") if program and one.outcome.status in LATER else one.outcome
-    for name, about in one.facts.sites.items():
+    for name, about in events.sites(one.facts).items():
         fits = name.startswith("fit")
         epochs = [epoch for epoch in one.epochs if epoch.site == name]
-        calls = call_costs.of_fits(epochs, one.facts.fits.get(name, ())) if fits else call_costs.of_others(epochs)
+        calls = call_costs.of_fits(epochs, events.fits(one.facts, name)) if fits else call_costs.of_others(epochs)
         by_call = name in often or not fits
         kept = call_costs.as_epochs(calls, fits) if by_call else _epochs(epochs)
         if not (kept and epochs):  # a fit may end before its first epoch does
             continue
-        facts, returned = parse_facts(about.facts), one.facts.returned.get(name)
+        facts, returned = parse_facts(about.facts), events.returned(one.facts, name)
         yield _part(
             one,
             name,
@@ -140,7 +145,7 @@ def _sites(one: Measured, often: frozenset[str]) -> Iterable[Measured]:
                 **facts,
                 "task": about.task,
                 "unit": STEP if name.startswith(LOOP) else CALL if by_call else EPOCH,
-                "call": returned,
+                "of_kind": returned,
                 "probe_scales": returned.scales if returned else one.facts.probe_scales,
                 "site_seconds": _seconds(calls, epochs),
                 "losses": _losses(one, name, epochs),
@@ -165,14 +170,14 @@ def _losses(one: Measured, name: str, epochs: Sequence[Epoch]) -> tuple[tuple[fl
     """In training and validation: of all epochs of a fit; of the first and last of other calls: not all are told."""
     if is_fit(name):
         return tuple((epoch.loss, epoch.val_loss) for epoch in epochs)
-    told = one.facts.returned.get(name)
+    told = events.returned(one.facts, name)
     return (*((loss, None) for loss in (told.first_losses if told else ())), (epochs[-1].loss, None))
 
 
 def memory_at_ends(one: Measured, line: str, by_call: bool) -> tuple[tuple[float, float], ...]:
     """(number, MiB that were held) at the ends of the calls of a line, or of its epochs."""
     epochs = [epoch for epoch in one.epochs if epoch.site == line]
-    fits = one.facts.fits.get(line, ())
+    fits = events.fits(one.facts, line)
     if by_call and fits:
         numbered = [*enumerate((fit.resident_mib for fit in fits), 1)]
     else:
@@ -209,7 +214,7 @@ def _whole(one: Measured, lost: Finding | None) -> Measured:
     taken = one.outcome.seconds if seconds is None else seconds
     # Numbered as a steady one: the program ran once, and all of it counts.
     all_of_it = () if taken is None else (Epoch(2, taken, 0),)
-    loops = all(name.startswith("call,") for name in one.facts.sites) and one.outcome.status == OK
+    loops = all(name.startswith("call,") for name in events.sites(one.facts)) and one.outcome.status == OK
     looped = program is not None and program.keras and loops
     remark = (*((lost,) if lost else ()), *((Finding(kind=NO_CALLS),) if looped else ()))
     # Nothing but the program itself has to be equal: two versions of it may be compared.

@@ -9,7 +9,7 @@ import numpy as np
 
 from kbench.analysis.sameness import first_outputs
 from kbench.analysis.sameness.first_outputs import Outputs
-from kbench.records.reported import Returned, Weight
+from kbench.features.script.events import Returned, Weight
 
 INPUTS = 1e-6  # of their largest number: inputs that are no farther apart are the same
 OTHER = 0.01  # and those that are farther apart are others: no rounding of a model before them explains that

@@ -8,6 +8,7 @@ from dataclasses import replace
 from statistics import median
 
 from kbench.analysis.times.step_times import median_of, steady
+from kbench.features.script import events
 from kbench.features.script.lines.finding_kinds import NO_TRAINING
 from kbench.features.script.lines.line_details import with_details
 from kbench.records.axes import RowKey
@@ -32,7 +33,7 @@ def _with(row: Summary, ok: Sequence[Measured]) -> Summary:
         for one in epochs
         if one.callback_seconds is not None
     ]
-    told = [one.facts.call for one in ok if one.facts.call is not None]
+    told = [returned for one in ok if (returned := events.returned_by(one.facts)) is not None]
     a_batch = median_of([one.batch_seconds for one in told if one.batch_seconds is not None])
     steps = [] if row.work.by_call else [len(epoch.step_seconds) for epoch in epochs if epoch.step_seconds]
     losses = next((one.first_losses for one in told if one.first_losses), ())

@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterable, Sequence
 
 from kbench.analysis.sameness import first_outputs
+from kbench.features.script import events
+from kbench.features.script.events import Returned
 from kbench.features.script.lines import call_outputs, call_weights
 from kbench.features.script.lines.line_details import LikeLine, with_details
 from kbench.records.axes import SITE, RowKey
-from kbench.records.reported import Returned
 from kbench.records.values import OK, Measured
 from kbench.summary import Summary
 
@@ -19,7 +20,7 @@ def add_notes(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Sum
     found: dict[RowKey, LikeLine] = {}
     before: dict[tuple[object, ...], list[tuple[str, Returned]]] = {}
     for one in measured:
-        told, line = one.facts.call, one.cell.site
+        told, line = events.returned_by(one.facts), one.cell.site
         if one.outcome.status != OK or told is None or told.random:
             continue
         cell = one.cell.key.without([SITE])

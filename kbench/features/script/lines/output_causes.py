@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from kbench.analysis.sameness.declared import WordsOfLayers, explains
 from kbench.analysis.sameness.fingerprints import first_layer
+from kbench.features.script.events import Returned, Weight
 from kbench.features.script.lines import call_weights
-from kbench.records.reported import Returned, Weight
 from kbench.records.values import Measured
 from kbench.words.sentences import layers
 from kbench.words.text import significant
