@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kbench.analysis.row_figures import RowProcesses
+    from kbench.analysis.times.ratios import Timed
     from kbench.cells.launcher import Exit
     from kbench.cells.spec import RunPaths, WorkTerms
     from kbench.planning.plan import Plan
@@ -153,18 +154,37 @@ class ProgramPart:
 
 
 @dataclass(frozen=True)
+class Comparison:
+    """What rows are compared with, beside the fastest, a baseline and their backend without settings."""
+
+    kind: str  # of its ratios, in `Summary.ratios`
+    # From a run's backends, as its plan has them: how well the second row suits the first as its reference; 0 is not
+    # at all. See `compare` in kbench/analysis/times/ratios.py.
+    suits: Callable[[Mapping[str, Mapping[str, object]]], Callable[[Timed, Timed], int]]
+    along: tuple[str, ...] = ()  # the axes on which the two may differ; empty: those along which rows are ranked
+    heading: str = ""  # of its column in the tables of examples; empty: it has none
+    # Where the kind is also a group of backends, which --baseline takes: what each row is compared with then.
+    baseline: str = ""
+    # Its ratios among these rows in sentences, which stand for what is gained along its first axis.
+    in_words: Callable[[Sequence[Summary]], Sequence[str]] = lambda rows: ()
+
+
+@dataclass(frozen=True)
 class Column:
     """A figure of rows: a column of summary.csv and JSON and, where its `figure` says so, of tables."""
 
-    name: str  # in summary.csv
+    name: str  # in summary.csv, if its figure names no other
     after: str  # the field of Summary, or another such column, that it follows there; it is last if that is missing
     # Of a row (kbench/analysis/row_figures.py); None where it has none. Rows that failed are asked, too.
-    value: Callable[[RowProcesses], float | None]
+    value: Callable[[RowProcesses], float | None] | None
     figure: Figure  # how tables show it, of kbench.summary: title, unit, shown, digits, left_out
+    of_compared: Callable[[Summary], Any] | None = None  # in place of `value`: of the row once it has its ratios
+    entry: Callable[[Summary], str] | None = None  # as tables show it, if not as a number
     whole: bool = False  # whether its numbers are
     of_examples: str = ""  # its heading in the table of examples of a run's configuration; empty: it is not there
     about: str = ""  # what it is, said once on a page whose rows have it
-    remark: Callable[[Sequence[Summary]], str] = lambda rows: ""  # on it, below the table of these rows
+    # On it, below the table of these rows; on the whole table, if it has no title.
+    remark: Callable[[Sequence[Summary]], str] = lambda rows: ""
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from kbench.additions import (
     ChosenExamples,
     Column,
     Command,
+    Comparison,
     EndedRun,
     Engine,
     EventKind,
@@ -123,6 +124,10 @@ class Hooks:
     @_declares
     def finding_kinds(self) -> Sequence[FindingKind]:  # type: ignore[empty-body]
         """Kinds of findings of its own: their sentences, and whether rows that have one are compared."""
+
+    @_declares
+    def comparisons(self) -> Sequence[Comparison]:  # type: ignore[empty-body]
+        """What rows are compared with: each kind is a ratio of every row that has such a reference."""
 
     @_declares
     def work_check(self) -> WorkCheck:  # type: ignore[empty-body]
@@ -306,6 +311,12 @@ def finding_kinds() -> dict[str, FindingKind]:
     """The kinds of findings of features, by name."""
     kinds = (kind for several in plugins().hook.finding_kinds() for kind in several)
     return once(((kind.name, kind) for kind in kinds), "kind of finding")
+
+
+@cache
+def comparisons() -> dict[str, Comparison]:
+    """What features compare rows with, by its kind."""
+    return once(((one.kind, one) for of_feature in plugins().hook.comparisons() for one in of_feature), "comparison")
 
 
 @cache

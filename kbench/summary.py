@@ -16,8 +16,7 @@ from kbench.records.workloads import Workload
 from kbench.words import sentences
 
 # What a row is compared with.
-TO_FASTEST, TO_BASELINE, TO_DEFAULT, TO_NATIVE = "fastest", "baseline", "default", "native"
-TO_ONE_WORKER = "one worker"  # of the same backend
+TO_FASTEST, TO_BASELINE, TO_DEFAULT = "fastest", "baseline", "default"
 TO_RUN = "run"  # the same row of another run
 
 
@@ -25,7 +24,7 @@ TO_RUN = "run"  # the same row of another run
 class Ratio:
     """The steady time of a row over that of a reference row: the same point but for some axes."""
 
-    kind: str  # TO_FASTEST, TO_BASELINE, TO_DEFAULT, TO_NATIVE, TO_ONE_WORKER or TO_RUN
+    kind: str  # TO_FASTEST, TO_BASELINE, TO_DEFAULT, TO_RUN or that of a feature's Comparison
     reference: str  # backend of the other row
     value: float
     interval: Interval | None = None
@@ -48,7 +47,7 @@ class Figure:
     unit: str = ""  # in brackets behind the title: s, ms or MiB
     also: tuple[str, ...] = ()  # other headings of that column
     # Behind what the tables of examples have it where a row does; empty: not without a line of their own code.
-    shown: Literal["", "speed", "memory"] = ""
+    shown: Literal["", "comparison", "speed", "memory"] = ""
     digits: int = 3  # of its numbers there
     left_out: int = 0  # by a narrow page, those with small numbers first; 0: never
     # What of a process reports it; empty: it is computed (kbench/analysis/row_figures.py).
@@ -182,9 +181,6 @@ class Summary:
     # a variant's ratio to its backend without settings
     relative_to_default: float | None = field(init=False, metadata=figure(title="x default", left_out=6))
     default_interval: Interval | None = field(init=False, metadata=figure("relative_to_default", "ends"))
-    native: str = field(init=False)  # the backend of its framework without Keras, where the run has that
-    relative_to_native: float | None = field(init=False, metadata=figure(title="x native", left_out=7))
-    native_interval: Interval | None = field(init=False, metadata=figure("relative_to_native", "ends"))
     turns: int = 0  # of its processes with those of other rows; 0 if they did not take turns
     disturbed_turns: int = 0  # those during which other programs used the processor: left out
     relative_processes: int | None = field(init=False)  # the repeats that this row and the fastest have in common
@@ -225,10 +221,6 @@ class Summary:
     batch_making_seconds: float | None = field(default=None, metadata=figure(title="batches", unit="s"))
     workers: int = field(default=1, metadata=figure(of="cell"))
     scaling: str = field(default="strong", metadata=figure(of="cell"))
-    # how many times the samples per second of one worker
-    speed_up: float | None = field(init=False, metadata=figure(title="speed-up"))
-    speed_up_interval: Interval | None = field(init=False, metadata=figure("speed_up", "ends"))
-    efficiency: float | None = field(init=False, metadata=figure(title="efficiency"))  # of a worker: its part of that
     # No columns.
     of_features: Mapping[str, float | None] = field(default_factory=dict, metadata=HIDDEN)  # by their columns' names
     of_kind: Any = field(default=None, metadata=HIDDEN)  # what only its kind of work knows (`WorkKind`)
@@ -249,7 +241,10 @@ class Summary:
 
     def value(self, name: str) -> Any:
         """What it has as one of `figures`."""
-        return self.of_features.get(name) if name in hooks.columns() else getattr(self, name)
+        column = hooks.columns().get(name)
+        if column is None:
+            return getattr(self, name)
+        return column.of_compared(self) if column.of_compared else self.of_features.get(name)
 
     @property
     def work(self) -> Workload:
@@ -281,11 +276,7 @@ class Summary:
         return next((one for one in self.findings if one.kind == kind), None)
 
     def __post_init__(self) -> None:
-        fastest, baseline, default, native, alone = (
-            self.ratios.get(kind) for kind in (TO_FASTEST, TO_BASELINE, TO_DEFAULT, TO_NATIVE, TO_ONE_WORKER)
-        )
-        gain = 1 / alone.value if alone and alone.value > 0 else None
-        ends = alone.interval if alone else None
+        fastest, baseline, default = (self.ratios.get(kind) for kind in (TO_FASTEST, TO_BASELINE, TO_DEFAULT))
         found = {
             "relative_to_fastest": fastest and fastest.value,
             "relative_interval": fastest and fastest.interval,
@@ -295,12 +286,6 @@ class Summary:
             "baseline_interval": baseline and baseline.interval,
             "relative_to_default": default and default.value,
             "default_interval": default and default.interval,
-            "relative_to_native": native and native.value,
-            "native_interval": native and native.interval,
-            "native": native.reference if native else "",
-            "speed_up": gain,
-            "speed_up_interval": ends and Interval(1 / ends.high, 1 / ends.low),
-            "efficiency": gain and gain / self.workers,
             "findings": tuple(replace(one, subject=self.key) for one in self.findings),
             "differs": sentences.all_of(one for one in self.findings if self.is_apart_by(one)),
             "notes": sentences.all_of(one for one in self.findings if one.is_note and not self.is_apart_by(one)),

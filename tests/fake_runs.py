@@ -22,7 +22,7 @@ from kbench.records.epochs import Epoch
 from kbench.records.findings import Finding
 from kbench.records.reported import Facts, parse_facts
 from kbench.records.values import FASTEST, OK, Cell, Measured, Outcome
-from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, Ratio, Summary
+from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, Ratio, Summary
 from kbench.words import sentences
 
 COLORS = {
@@ -123,7 +123,6 @@ _COLUMNS = {
     TO_FASTEST: ("relative_to_fastest", "relative_interval", "relative_processes"),
     TO_BASELINE: ("relative_to_baseline", "baseline_interval", ""),
     TO_DEFAULT: ("relative_to_default", "default_interval", ""),
-    TO_NATIVE: ("relative_to_native", "native_interval", ""),
 }
 
 

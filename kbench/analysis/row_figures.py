@@ -145,7 +145,7 @@ def summary(row: RowProcesses, differs: Mapping[str, tuple[Finding, ...]]) -> Su
         **_of_memory(row),
         **_of_learning(row),
         "fingerprint": next(filter(None, known), ""),
-        "of_features": {name: column.value(row) for name, column in hooks.columns().items()},
+        "of_features": {name: one.value(row) for name, one in hooks.columns().items() if one.value},
     }
     lost = [how for repeat in row.repeats if (how := not_finite.finding(repeat)) is not None]
     found["findings"] = (*lost[:1], *unlike, *_found(row))

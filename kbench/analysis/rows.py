@@ -21,18 +21,16 @@ from kbench.analysis.times import intervals, row_times, spreads
 from kbench.analysis.times.processes import Process
 from kbench.analysis.times.ratios import Timed, ranked, verdict
 from kbench.analysis.times.spreads import Priors
-from kbench.records import axes, workloads
+from kbench.records import workloads
 from kbench.records.axes import Point
 from kbench.records.values import (
     AS_FAST,
     BASELINE,
     FASTEST,
-    NATIVE,
     NO_DIFFERENCE,
     NOT_COMPARED,
     PRECISION,
     Measured,
-    base,
 )
 from kbench.store.reading import RunRecord, RunResults, objects
 from kbench.store.runs import MACHINES
@@ -71,7 +69,7 @@ class ExampleAnalysis:
             self.timed,
             self.baseline or run.baseline,
             intervals.INTERIM_CONFIDENCE if run.adds_processes else intervals.CONFIDENCE,
-            natives(run.backends),
+            run.backends,
             asked if isinstance(asked, int | float) else PRECISION,
         )
         for noted in (unlike_others.add_notes, no_progress.add_notes, final_scores.add_notes):
@@ -166,23 +164,6 @@ def tuned(run: RunRecord) -> list[str]:
         variables, named = environments.get(name, {}).get("variables"), about.get("tuned")
         if isinstance(named, list) and isinstance(variables, dict) and variables.keys() & {*named}:
             found.append(name)
-    return found
-
-
-def natives(backends: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
-    """Backend of Keras -> the run's backend of the same framework without Keras, if there is one.
-
-    Of several that of the same version and settings, then the one that is called like the framework.
-    """
-    known = {name: found for name, about in backends.items() if isinstance(found := about.get("framework"), str)}
-    without = [name for name in known if name.startswith(f"{NATIVE}/")]
-    found = dict[str, str]()
-    for name, framework in known.items():
-        same = [one for one in without if known[one] == framework and name not in without]
-        variant = axes.point({}, name).without([axes.BACKEND])
-        order = {one: (axes.point({}, one).without([axes.BACKEND]) != variant, one != base(one)) for one in same}
-        if same:
-            found[name] = min(same, key=lambda one: (*order[one], one != f"{NATIVE}/{framework}"))
     return found
 
 

@@ -26,7 +26,7 @@ def summarise(
     baseline: str = "",
     provenance: Mapping[str, Any] | None = None,
     confidence: float = intervals.CONFIDENCE,
-    natives: Mapping[str, str] | None = None,
+    backends: Mapping[str, Mapping[str, object]] | None = None,
     short: Sequence[Measured] = (),
     priors: Priors | None = None,
     precision: float = PRECISION,
@@ -37,11 +37,11 @@ def summarise(
     Steady epochs are all but the first, so a single epoch has no steady time. Figures are of the repeats that ended
     ok; a row's status and reason are those of its worst repeat. `baseline` is the full name of a backend to compare
     with, beside the fastest; `provenance` is that of their run; `confidence` is that at which the intervals of an
-    example's ratios hold together; `natives` maps a Keras backend to its framework without Keras.
+    example's ratios hold together; `backends` are those of the run, as its plan has them.
     `short`: processes that only timed some steps. `priors`: how much processes differ, as far as that is known
     beforehand; rows within `precision` of each other are as fast.
     """
-    return ranked(timed(measured, provenance, short, priors), baseline, confidence, natives, precision)
+    return ranked(timed(measured, provenance, short, priors), baseline, confidence, backends, precision)
 
 
 def timed(

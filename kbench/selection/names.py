@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from kbench import hooks
 from kbench.base import paths
 from kbench.errors import UserError
-from kbench.records.values import IN_FULL, NATIVE, Backend, Example, bare, base
+from kbench.records.values import IN_FULL, Backend, Example, bare, base
 from kbench.selection import absent, examples, variants
 from kbench.selection.backends import by_number
 from kbench.words.text import nearest
@@ -32,10 +33,10 @@ class Chosen(Generic[T]):
 def select_backends(text: str, known: Mapping[str, Backend]) -> Chosen[Backend]:
     """The backends of a comma-separated list, each once, in the list's order.
 
-    An item is a full name (`keras2/a`), a bare one (`a`), a generation (`keras2`), `native` or `all`, with a version
-    or settings if wanted (`a@0.9`, `a+jit=off`). A bare name of several generations takes the generation of the other
-    names, or else the newest. A bare name and `all` mean Keras; native backends and exports are named in full or by
-    their group. Raises UserError.
+    An item is a full name (`keras2/a`), a bare one (`a`), a generation (`keras2`) or another group, or `all`, with
+    a version or settings if wanted (`a@0.9`, `a+jit=off`). A bare name of several generations takes the generation of
+    the other names, or else the newest. A bare name and `all` mean Keras; the backends of other groups are named in
+    full or by their group. Raises UserError.
     """
     generations = {backend.generation for backend in known.values()}
     items = _items(text, "--backends", known)
@@ -90,11 +91,12 @@ def select_examples(text: str, known: Mapping[str, Example]) -> Chosen[Example]:
 
 
 def select_baseline(text: str, names: Iterable[str], where: str = "--baseline") -> str:
-    """The one of a run's backends (full names) that `text` names, or NATIVE. Raises UserError, about `where`."""
+    """The one of a run's backends (full names) that `text` names, or a group. Raises UserError, about `where`."""
     known = list(names)
     item = text.strip()
-    if item == NATIVE and any(name.startswith(f"{NATIVE}/") for name in known):
-        return NATIVE
+    comparison = hooks.comparisons().get(item)
+    if comparison and comparison.baseline and any(name.startswith(f"{item}/") for name in known):
+        return item
     found = [name for name in known if item in (name, bare(name))]
     if len(found) > 1:
         raise UserError(f"{where} {item!r} could be {' or '.join(found)}: type the full name.")

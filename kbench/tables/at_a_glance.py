@@ -27,7 +27,12 @@ def text(rows: Sequence[Summary], width: int, repeat_command: str = "", paint: P
     wrong = problems(rows, repeat_command)
     left = len(wrong) - _MOST
     shown = [*wrong[:_MOST], *([f"{left} more are in summary.md."] if left > 0 else [])]
-    gains = [f"{group[0].example}: {one}" for group in by_example(rows) for one in sweeps.speed_ups(group)]
+    gains = [
+        f"{group[0].example}: {sentence}"
+        for group in by_example(rows)
+        for sentences in sweeps.of_features(group).values()
+        for sentence in sentences
+    ]
     parts = [*(at_blanks(one, width) for one in answer), heat_map.text(rows, width, paint)]
     parts += ["\n".join(at_blanks(one, width, "  ") for one in gains)] if gains else []
     parts += ["\n".join(at_blanks(one, width, "  ") for one in shown)] if shown else []

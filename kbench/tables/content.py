@@ -10,8 +10,8 @@ from itertools import groupby
 from kbench import hooks
 from kbench.records import axes
 from kbench.records.axes import Axis
-from kbench.records.values import NATIVE, NO_DIFFERENCE, NOT_COMPARED, OK, Cell, base, beside_others
-from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, TO_ONE_WORKER, Figure, Summary, figures
+from kbench.records.values import NO_DIFFERENCE, NOT_COMPARED, OK, Cell, base, beside_others
+from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, Figure, Summary, figures
 from kbench.tables import data, notes
 from kbench.tables.answers import answer
 from kbench.tables.columns import ALL, ColumnChoice, chosen, texts
@@ -168,7 +168,7 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
         return columns | dict(work.told_by.columns(rows))
     infers, unit = work.per_samples, "images" if rows[0].input in ("image", "") else "samples"
     columns[work.column.replace("samples", unit)] = lambda row: with_half(row.shown_seconds, row.shown_interval)
-    columns |= comparison(rows) | _scaling(rows)
+    columns |= comparison(rows) | _shown_figures(rows, "comparison")
     columns["cold pass (s)" if infers else "first epoch (s)"] = lambda row: significant(row.first_epoch_seconds)
     if all(row.tokens_per_second is None for row in rows):
         columns[f"{unit}/s" if infers else "samples/s"] = lambda row: significant(row.samples_per_second)
@@ -186,10 +186,15 @@ def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
 def _shown_figures(rows: Sequence[Summary], place: str) -> dict[str, Callable[[Summary], str]]:
     """The figures that say of themselves that they are shown there, where a row has them."""
     return {
-        one.headings[0]: partial(_figure, name, one)
+        one.headings[0]: _entry(name, one)
         for name, one in figures().items()
         if one.shown == place and any(row.value(name) is not None for row in rows)
     }
+
+
+def _entry(name: str, shown: Figure) -> Callable[[Summary], str]:
+    column = hooks.columns().get(name)
+    return column.entry if column and column.entry else partial(_figure, name, shown)
 
 
 def _figure(name: str, shown: Figure, row: Summary) -> str:
@@ -241,19 +246,15 @@ def comparison(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
         columns["verdict"] = lambda row: row.verdict or MISSING
     if _with_default(rows):
         columns["x default"] = partial(of_ratio, TO_DEFAULT)
-    if rows[0].baseline != NATIVE and any(TO_NATIVE in row.ratios for row in rows):
-        columns["x native"] = partial(of_ratio, TO_NATIVE)
+    for kind, heading in _of_features().items():
+        if rows[0].baseline != kind and any(kind in row.ratios for row in rows):
+            columns[heading] = partial(of_ratio, kind)
     return columns
 
 
-def _scaling(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:
-    """How much faster several workers are than one, and what of that is each one's part."""
-    if all(TO_ONE_WORKER not in row.ratios for row in rows):
-        return {}
-    return {
-        "speed-up": lambda row: with_half(row.speed_up, row.speed_up_interval),
-        "efficiency": lambda row: MISSING if row.efficiency is None else f"{row.efficiency:.0%}",
-    }
+def _of_features() -> dict[str, str]:
+    """The kinds of ratios of features that have a column, with its heading."""
+    return {kind: one.heading for kind, one in hooks.comparisons().items() if one.heading}
 
 
 _Remarks = dict[str, tuple[str, ...]]  # -> the columns that they explain, of which one is to be shown
@@ -265,24 +266,10 @@ def _on(columns: tuple[str, ...], remarks: Mapping[str, bool]) -> _Remarks:
     return {remark: columns for remark, applies in remarks.items() if applies}
 
 
-def _on_scaling(rows: Sequence[Summary]) -> _Remarks:
-    several = [row for row in rows if row.workers > 1]
-    gained = [row for row in several if row.speed_up is not None]
-    alone = {row.threads for row in rows if row.workers == 1}
-    own = bool(alone) and {row.threads for row in gained} <= alone
-    of_one = "with as many threads as each of several" if own else "which has all cores that several divide"
-    speed_up = f"speed-up: samples/s over those of one worker of the same backend, {of_one}."
-    ways = {
-        "Strong scaling: all workers share each batch.": any(row.scaling != axes.WEAK for row in several),
-        "Weak scaling: each worker has a batch of the batch size, at the same learning rate.": (
-            any(row.scaling == axes.WEAK for row in several)
-        ),
-    }
-    return {
-        **_on(("speed-up",), {speed_up: bool(gained)}),
-        **_on(("efficiency",), {"efficiency: speed-up / workers.": bool(gained)}),
-        **_on(_WHOLE, ways),
-    }
+def _on_figures(rows: Sequence[Summary], *shown: str) -> _Remarks:
+    """What columns of features say of themselves that are shown there."""
+    there = [one for one in hooks.columns().values() if one.figure.shown in shown]
+    return {said: one.figure.headings or _WHOLE for one in there if (said := one.remark(rows))}
 
 
 def _with_default(rows: Sequence[Summary]) -> bool:
@@ -334,9 +321,10 @@ def _remarks(rows: Sequence[Summary]) -> _Remarks:
         **_on(("status",), differs),
         **{said: tuple(columns) for said, columns in (kind.remarks(rows) if kind else {}).items()},
         **_on(_WHOLE, on_training),
-        **{said: one.figure.headings for one in hooks.columns().values() if (said := one.remark(rows))},
+        **_on_figures(rows, "speed", "memory"),
         **_on_comparison(rows),
-        **_on_scaling(rows),
+        **_on_figures(rows, "comparison"),
+        **_on_figures(rows, ""),
         **_on_learning(rows),
         **_on(("recurrent",), recurrent),
         **_on(("kernel",), {_KERNELS: any(row.recurrent_kernel for row in rows)}),
@@ -352,14 +340,17 @@ def _on_comparison(rows: Sequence[Summary]) -> _Remarks:
         **_on(("x baseline",), {f"x baseline: the ratio to {plain(baseline)}.": bool(baseline) and timed}),
         **_on(_WHOLE, {f"No x baseline: {plain(baseline)} has no steady time here.": bool(baseline) and not timed}),
         **_on(("x default",), {default: _with_default(rows)}),
-        **dict.fromkeys(marks(_verdicts(rows)), ("times slower", "x baseline", "x default", "x native")),
+        **dict.fromkeys(
+            marks(_verdicts(rows)), ("times slower", "x baseline", "x default", *_of_features().values())
+        ),
         **_on(_WHOLE, {few: any(row.relative_processes == 1 for row in rows)}),
     }
 
 
 def _verdicts(rows: Sequence[Summary]) -> list[str]:
     """Of all ratios that the table shows."""
-    others = [row.ratios[kind].verdict for row in rows for kind in (TO_DEFAULT, TO_NATIVE) if kind in row.ratios]
+    kinds = (TO_DEFAULT, *_of_features())
+    others = [row.ratios[kind].verdict for row in rows for kind in kinds if kind in row.ratios]
     return [*(row.verdict for row in rows), *others]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from kbench import hooks
 from kbench.additions import ReferenceLine, Section
-from kbench.records.values import NATIVE, Measured
+from kbench.records.values import Measured
 from kbench.summary import Summary
 from kbench.tables import at_a_glance, heat_map
 from kbench.tables.answers import over_all
@@ -112,8 +112,8 @@ _WORDS = (
 
 
 def _ratio(summaries: Sequence[Summary]) -> str:
-    if summaries[0].baseline == NATIVE:
-        return "x baseline is the ratio to the same framework without Keras on the same example and device"
+    if comparison := hooks.comparisons().get(summaries[0].baseline):
+        return f"x baseline is the ratio to {comparison.baseline} on the same example and device"
     if summaries[0].baseline:
         return (
             f"x baseline is the ratio to {escape(summaries[0].baseline)} (its fastest row) on the same example and "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from kbench import hooks
 from kbench.comparison import scaling
 from kbench.comparison.scaling import Line, Lines
 from kbench.records import axes
@@ -35,9 +36,10 @@ def winners(rows: Sequence[Summary], does: str, unknown: set[Point]) -> str:
 
 def trends(rows: Sequence[Summary]) -> list[str]:
     """What each backend gains along each axis, and from which value on another one is the fastest."""
-    found = speed_ups(rows)
+    by_feature = of_features(rows)
+    found = [sentence for sentences in by_feature.values() for sentence in sentences]
     for lines in scaling.within(rows):
-        if lines.axis.name == axes.WORKERS and found:
+        if lines.axis.name in by_feature:
             continue
         groups: dict[Point, list[Line]] = {}
         for line in lines.lines:
@@ -48,27 +50,10 @@ def trends(rows: Sequence[Summary]) -> list[str]:
     return found
 
 
-def speed_ups(rows: Sequence[Summary]) -> list[str]:
-    """Such as `2 workers: 1.70 times (1.61 to 1.79) the samples/s of one on ONE, 1.10 (1.02 to 1.18) on OTHER.`"""
-    found: dict[tuple[int, int | None], list[Summary]] = {}
-    for row in rows:
-        if row.speed_up is not None:
-            found.setdefault((row.workers, row.threads), []).append(row)
-    several = len({threads for _, threads in found}) > len({workers for workers, _ in found})
-    sentences = []
-    for (workers, threads), there in sorted(found.items(), key=lambda one: (one[0][0], one[0][1] or 0)):
-        (best, *rest) = sorted(there, key=lambda row: -(row.speed_up or 0.0))
-        of_each = f" with {axes.shown(axes.by_name(axes.THREADS), threads)} each" if several else ""
-        said = f"{workers} workers{of_each}: {_times(best, ' times')} the samples/s of one on {best.backend}"
-        sentences.append(said + "".join(f", {_times(row)} on {row.backend}" for row in rest) + ".")
-    return sentences
-
-
-def _times(row: Summary, unit: str = "") -> str:
-    """A speed-up with its interval: `1.70 times (1.61 to 1.79)`."""
-    ends = row.speed_up_interval
-    shown = f" ({format_bound(ends.low)} to {format_bound(ends.high)})" if ends else ""
-    return f"{format_bound(row.speed_up or 0.0)}{unit}{shown}"
+def of_features(rows: Sequence[Summary]) -> dict[str, Sequence[str]]:
+    """What features say of their own ratios, by the axis along which these are."""
+    found = {one.along[0]: one.in_words(rows) for one in hooks.comparisons().values() if one.along}
+    return {axis: sentences for axis, sentences in found.items() if sentences}
 
 
 def _trend(lines: Lines, ranking: Point, group: Sequence[Line]) -> str:

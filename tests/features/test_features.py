@@ -38,7 +38,8 @@ WORDS = {
 # And to summary.csv.
 COLUMNS = {
     "limit": ["operations_per_sample", "percent_of_limit"],
-    "workers": ["communication_seconds", "worker_memory_mib"],
+    "native": ["native", "relative_to_native", "relative_to_native_low"],
+    "workers": ["speed_up", "speed_up_low", "efficiency", "communication_seconds"],
 }
 COMMITTED = "reference-full-mnist_cnn"
 

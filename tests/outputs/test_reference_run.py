@@ -94,9 +94,9 @@ def test_each_keras_row_has_one_without_keras_and_what_keras_costs(without_keras
     keras = [row for row in without_keras if row.backend.startswith("keras")]
     assert {row.example for row in keras} == {"mnist_mlp", "mnist_cnn", "cifar10_cnn"}
     for row in keras:
-        assert (row.example, row.native) in there or row.native == ""
-        assert (row.relative_to_native is not None) == (row.native != ""), row
-    assert sum(row.native != "" for row in keras) >= 3 * 3
+        assert (row.example, row.value("native")) in there or row.value("native") == ""
+        assert (row.value("relative_to_native") is not None) == (row.value("native") != ""), row
+    assert sum(row.value("native") != "" for row in keras) >= 3 * 3
 
 
 @pytest.mark.parametrize("reference", [REFERENCE, WITHOUT_KERAS], ids=lambda path: path.name)

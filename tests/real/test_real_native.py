@@ -53,7 +53,8 @@ def test_all_frameworks_train_mnist_mlp_without_keras_as_keras_does(kbench: Kben
     assert set(rows) == {"keras3/torch", *NATIVE, *WHY_NOT}
     for name, why in WHY_NOT.items():
         assert (rows[name].status, rows[name].reason) == ("unavailable", why)
-    assert rows["keras3/torch"].native == "native/torch" and rows["keras3/torch"].relative_to_native
+    assert rows["keras3/torch"].value("native") == "native/torch"
+    assert rows["keras3/torch"].value("relative_to_native")
     assert "What Keras costs" in run.output
     (caffe,) = (one for one in run.results().measured if one.cell.backend == "native/caffe")
     assert "libopenblasp-r0.3.13.so" in str(caffe.facts.libraries)  # Debian's plain BLAS is many times slower

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from kbench import hooks
 from kbench.analysis.times import intervals, processes
 from kbench.analysis.times.processes import RowTime
 from kbench.records import axes
@@ -15,7 +16,6 @@ from kbench.records.values import (
     BASELINE,
     FASTER,
     FASTEST,
-    NATIVE,
     NO_DIFFERENCE,
     NOT_COMPARED,
     OK,
@@ -23,14 +23,13 @@ from kbench.records.values import (
     SLOWER,
     Interval,
 )
-from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, TO_NATIVE, TO_ONE_WORKER, Ratio, Summary
+from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, Ratio, Summary
 
 # How far two runs' times of the same program may be apart because the machine was another then: the logarithm of a
 # factor, for 95 %. See benchmarks/process_spreads.py.
 BETWEEN_RUNS = 0.04
 # An interval that holds 1 and is wider than by this factor each way is no result: the row could not be compared.
 WIDEST = 3.0
-_BEST = 1 << 20  # of a reference: more than any number of threads
 FAR = 150.0  # times: twice of how much longer threads that spin took beside other programs, at most
 
 
@@ -67,7 +66,7 @@ def ranked(
     timed: Sequence[Timed],
     baseline: str = "",
     confidence: float = intervals.CONFIDENCE,
-    natives: Mapping[str, str] | None = None,
+    backends: Mapping[str, Mapping[str, object]] | None = None,
     precision: float = PRECISION,
 ) -> list[Summary]:
     """The rows of a run with their ratios and verdicts; `timed` is in the order of the tables, fastest first.
@@ -76,49 +75,42 @@ def ranked(
     that are ranked together hold together at `confidence`, by Bonferroni's inequality: those of all pairs, since the
     fastest is chosen by the same data, or those of all rows with the baseline. The verdict is against the fastest, or
     against the backend `baseline` if one is named (its fastest row). A variant of a backend is also compared with
-    that backend as it is, if that has a row, and a Keras backend with its framework without Keras, which `natives`
-    names; as a baseline, NATIVE means that one; and several workers with one. Rows within `precision` of each other
-    are as fast.
+    that backend as it is, if that has a row; and rows with what features compare them with, of the run's `backends`,
+    which may also stand for the baseline. Rows within `precision` of each other are as fast.
     """
-    rows, natives = [one for one in timed if _comparable(one)], natives or {}
+    rows = [one for one in timed if _comparable(one)]
+    added = {kind: comparison.suits(backends or {}) for kind, comparison in hooks.comparisons().items()}
     along, error = axes.ranked(), 1 - confidence
     variants = [one for one in axes.of_backends() if one != axes.BACKEND]
 
-    def is_native(one: Timed, other: Timed) -> bool:
-        return other.row.backend == natives.get(one.row.backend, "")
-
-    def is_baseline(one: Timed, other: Timed) -> bool:
-        return is_native(one, other) if baseline == NATIVE else other.row.backend == baseline
+    def is_baseline(one: Timed, other: Timed) -> int:
+        return added[baseline](one, other) if baseline in added else other.row.backend == baseline
 
     def is_default(one: Timed, other: Timed) -> bool:
         return one is not other and other.key == one.key.without(variants)
-
-    def is_alone(one: Timed, other: Timed) -> int:
-        """Whether the other is one worker: best with as many threads as each has, else with most."""
-        if one.row.workers == 1 or other.row.workers > 1:
-            return 0
-        same, threads = one.key[axes.THREADS] == other.key[axes.THREADS], other.key[axes.THREADS]
-        return _BEST if same else 1 + (threads if isinstance(threads, int) else 0)
 
     by_row: dict[RowKey, list[Ratio]] = {}
     for one in (
         *compare(rows, along, lambda one, other: True, TO_FASTEST, error, precision),
         *compare(rows, along, is_baseline, TO_BASELINE, error, precision),
         *compare(rows, variants, is_default, TO_DEFAULT, error, precision),
-        *compare(rows, along, is_native, TO_NATIVE, error, precision),
-        *compare(rows, [axes.WORKERS, axes.THREADS], is_alone, TO_ONE_WORKER, error, precision),
+        *(
+            compared
+            for kind, comparison in hooks.comparisons().items()
+            for compared in compare(rows, comparison.along or along, added[kind], kind, error, precision)
+        ),
     ):
         by_row.setdefault(one.row.key, []).append(one.ratio)
-    compared = [_with(one.row, baseline, by_row.get(one.key, ())) for one in timed]
-    if baseline == NATIVE:
-        compared = [
-            replace(row, verdict=BASELINE) if row.backend in natives.values() and row.ratios else row
-            for row in compared
+    summaries = [_with(one.row, baseline, by_row.get(one.key, ())) for one in timed]
+    if baseline in added:
+        references = {other.row.backend for other in timed if any(is_baseline(one, other) for one in timed)}
+        summaries = [
+            replace(row, verdict=BASELINE) if row.backend in references and row.ratios else row for row in summaries
         ]
-    unknown = without_fastest(compared)
+    unknown = without_fastest(summaries)
     return [
         replace(row, verdict=NOT_COMPARED) if row.verdict == FASTEST and row.ranking in unknown else row
-        for row in compared
+        for row in summaries
     ]
 
 

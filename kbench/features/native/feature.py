@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kbench import hooks
-from kbench.additions import GuestDriver, InPlace, Plot, Told
+from kbench.additions import Column, Comparison, GuestDriver, InPlace, Plot, Told
 from kbench.records.values import NATIVE
 
 if TYPE_CHECKING:
@@ -36,12 +36,28 @@ def in_place(
 
 
 @hooks.fills
+def comparisons() -> Sequence[Comparison]:
+    """Each row of Keras with its twin."""
+    from kbench.features.native.comparison import COMPARISON
+
+    return (COMPARISON,)
+
+
+@hooks.fills
+def columns() -> Sequence[Column]:
+    """`native`, and the ratio to it."""
+    from kbench.features.native.comparison import COLUMNS
+
+    return COLUMNS
+
+
+@hooks.fills
 def told(analysis: Analysis) -> Told:
     """What Keras costs, as a table."""
     from kbench.features.native import table
 
-    found = table.table(analysis.rows)
-    return Told(tables=(found,) if found else ())
+    cost = table.table(analysis.rows)
+    return Told(tables=(cost,) if cost else ())
 
 
 @hooks.fills

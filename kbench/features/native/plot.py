@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
+from kbench.features.native import comparison
 from kbench.plots.styles import OWN, Key, RowStyle, Style, key, literal, points, render
 from kbench.summary import Summary
 
@@ -16,7 +17,7 @@ _REACH = 3.0  # times the outermost ratios: longer intervals are cut, so that th
 
 def keras_cost(summaries: Sequence[Summary], styles: Mapping[Key, RowStyle], style: Style = OWN) -> dict[str, bytes]:
     """The plot as {"png": ..., "svg": ...}; empty if no framework was measured with and without Keras."""
-    rows = [row for row in summaries if row.relative_to_native is not None]
+    rows = [row for row in summaries if comparison.ratio(row) is not None]
     return render(lambda: _figure(rows, styles, style), style) if rows else {}
 
 
@@ -25,14 +26,14 @@ def _figure(rows: Sequence[Summary], styles: Mapping[Key, RowStyle], style: Styl
     axes = figure.subplots()
     reached = [1.0]
     for position, row in enumerate(rows):
-        how, ratio, interval = styles[key(row)], row.relative_to_native or 1.0, row.native_interval
+        how, ratio, interval = styles[key(row)], comparison.ratio(row) or 1.0, comparison.interval(row)
         if interval:
             axes.plot([interval.low, interval.high], [position, position], color=how.color, solid_capstyle="butt")
         axes.plot([ratio], [position], marker=how.marker, color=how.color, linestyle="none")
         reached += [ratio, *([interval.low, interval.high] if interval else [])]
     axes.axvline(1.0, color="#222222", linewidth=0.8)
     axes.set_xscale("log")
-    ratios = [1.0, *(row.relative_to_native or 1.0 for row in rows)]
+    ratios = [1.0, *(comparison.ratio(row) or 1.0 for row in rows)]
     least, most = max(min(reached), min(ratios) / _REACH), min(max(reached), max(ratios) * _REACH)
     axes.set_xlim(least / 1.1, most * 1.1)
     axes.set_xticks(_ticks(least / 1.1, most * 1.1))
@@ -44,7 +45,7 @@ def _figure(rows: Sequence[Summary], styles: Mapping[Key, RowStyle], style: Styl
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.set_title("What Keras costs")
-    what = ", 95 % interval" if any(row.native_interval for row in rows) else ""
+    what = ", 95 % interval" if any(comparison.interval(row) for row in rows) else ""
     axes.set_xlabel(f"steady epoch time, x the same framework without Keras{what}")
     return figure
 

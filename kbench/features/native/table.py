@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kbench.features.native.comparison import COMPARISON, twin
 from kbench.records.values import NATIVE
-from kbench.summary import TO_FASTEST, TO_NATIVE, Summary
+from kbench.summary import TO_FASTEST, Summary
 from kbench.tables.content import Table
 from kbench.tables.entries import of_ratio
 from kbench.words.text import MISSING, plain, significant
@@ -23,7 +24,7 @@ def table(summaries: Sequence[Summary]) -> Table | None:
         return None
     several_devices = len({row.device for row, _ in pairs}) > 1
     columns = (
-        "example", "backend", "without Keras", "s/epoch", "s/epoch without", f"x {NATIVE}",
+        "example", "backend", "without Keras", "s/epoch", "s/epoch without", COMPARISON.heading,
         "extra per step (ms)", "extra first step (s)", "extra before it (s)",
     )  # fmt: skip
     return Table(
@@ -40,9 +41,9 @@ def of_pairs(summaries: Sequence[Summary]) -> list[tuple[Summary, Summary]]:
     """(row of Keras, the fastest row of its framework without Keras) where there are both."""
     found = []
     for row in summaries:
-        if TO_NATIVE not in row.ratios:
+        if NATIVE not in row.ratios:
             continue
-        native = [one for one in summaries if one.ranking == row.ranking and one.backend == row.native]
+        native = [one for one in summaries if one.ranking == row.ranking and one.backend == twin(row)]
         timed = [one for one in native if TO_FASTEST in one.ratios]
         found.append((row, min(timed, key=lambda one: one.relative_to_fastest or 0.0)))
     return found
@@ -52,10 +53,10 @@ def _row(row: Summary, native: Summary, several_devices: bool) -> tuple[str, ...
     return (
         plain(f"{row.title} ({row.device})" if several_devices else row.title),
         plain(row.backend),
-        plain(row.native),
+        plain(twin(row)),
         significant(row.epoch_seconds),
         significant(native.epoch_seconds),
-        of_ratio(TO_NATIVE, row),
+        of_ratio(NATIVE, row),
         _more(row.step_seconds_median, native.step_seconds_median, 1000.0),
         _more(row.phases.get("first_step"), native.phases.get("first_step")),
         _more(_before(row), _before(native)),

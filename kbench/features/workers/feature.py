@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kbench import hooks
-from kbench.additions import Column, Engine, EventKind, FindingKind, WorkCheck
+from kbench.additions import Column, Comparison, Engine, EventKind, FindingKind, WorkCheck
 
 if TYPE_CHECKING:
     from kbench.cells.launcher import Exit
@@ -70,11 +70,19 @@ def events() -> Sequence[EventKind]:
 
 
 @hooks.fills
-def columns() -> Sequence[Column]:
-    """`communication_seconds` and `worker_memory_mib`."""
-    from kbench.features.workers.columns import COLUMNS
+def comparisons() -> Sequence[Comparison]:
+    """Several workers with one."""
+    from kbench.features.workers.speed_up import COMPARISON
 
-    return COLUMNS
+    return (COMPARISON,)
+
+
+@hooks.fills
+def columns() -> Sequence[Column]:
+    """What they gain over one worker, how long they communicate, and what each holds in memory."""
+    from kbench.features.workers import columns, speed_up
+
+    return (*speed_up.COLUMNS, *columns.COLUMNS)
 
 
 @hooks.fills

@@ -7,13 +7,13 @@ from typing import Any
 
 from fake_runs import cell, known, measured
 
-from kbench.analysis.rows import natives
 from kbench.analysis.summaries import summarise
+from kbench.features.native import comparison
 from kbench.features.native import table as keras_cost
 from kbench.records.values import Measured
 from kbench.summary import Summary
 
-NATIVES = {"keras8/x": "native/x", "keras9/x": "native/x"}
+BACKENDS = {name: {"framework": "x"} for name in ("keras8/x", "keras9/x", "native/x")}
 FACTS = {"layers": [["Dense", {}, [[2, 2]]]], "parameters": 4, "weights": "seeded", "weights_sha256": "aa"}
 
 
@@ -22,7 +22,7 @@ def one(backend: str, *seconds: float, example: str = "small", **phases: float) 
 
 
 def rows(*cells: Measured) -> list[Summary]:
-    return summarise(cells, natives=NATIVES)
+    return summarise(cells, backends=BACKENDS)
 
 
 def test_a_framework_with_and_without_keras_is_a_row() -> None:
@@ -41,7 +41,7 @@ def test_a_framework_with_and_without_keras_is_a_row() -> None:
 
 def test_two_generations_of_keras_are_compared_with_the_same_row() -> None:
     found = rows(one("keras8/x", 9.0, 4.0, 4.0), one("keras9/x", 9.0, 3.0, 3.0), one("native/x", 9.0, 2.0, 2.0))
-    assert {row.backend: row.relative_to_native for row in found} == {
+    assert {row.backend: comparison.ratio(row) for row in found} == {
         "keras8/x": 2.0,
         "keras9/x": 1.5,
         "native/x": None,
@@ -62,6 +62,6 @@ def test_of_several_native_rows_that_of_the_same_version_and_then_of_the_same_na
     known = plan(
         **{"keras9/x": "x", "keras9/x@2": "x", "native/a": "x", "native/x": "x", "native/x@2": "x", "native/y": "y"}
     )
-    assert natives(known) == {"keras9/x": "native/x", "keras9/x@2": "native/x@2"}
-    assert natives(plan(**{"keras9/z": "z", "native/a": "z", "native/b": "z"})) == {"keras9/z": "native/a"}
-    assert natives({"keras9/x": {}}) == {}
+    assert comparison.twins(known) == {"keras9/x": "native/x", "keras9/x@2": "native/x@2"}
+    assert comparison.twins(plan(**{"keras9/z": "z", "native/a": "z", "native/b": "z"})) == {"keras9/z": "native/a"}
+    assert comparison.twins({"keras9/x": {}}) == {}

@@ -13,14 +13,13 @@ from kbench import hooks
 from kbench.analysis.sameness import fingerprints
 from kbench.analysis.summaries import summarise
 from kbench.comparison import scaling
-from kbench.features.workers import work
+from kbench.features.workers import speed_up, work
 from kbench.features.workers.events import WorkerEpoch
 from kbench.features.workers.events import told as kept
 from kbench.records.findings import Finding
 from kbench.records.values import Cell, Measured
 from kbench.store import events as store_events
-from kbench.summary import TO_ONE_WORKER, Summary
-from kbench.tables import sweeps
+from kbench.summary import Summary
 from kbench.tables.answers import answer
 from kbench.tables.text import text
 from kbench.words.sentences import sentence
@@ -82,8 +81,8 @@ def test_each_sample_is_read_once_an_epoch_and_each_worker_has_a_part(
 def test_a_row_whose_workers_did_something_else_is_not_compared() -> None:
     alone = measured(swept(1, 2), 9.0, 2.0, 2.01)
     right, wrong = (summarise([alone, of_workers(about)]) for about in (told(2), told(2, samples=400)))
-    assert [row.speed_up is not None for row in sorted(right, key=lambda row: row.workers)] == [False, True]
-    assert [row.speed_up for row in wrong] == [None, None]
+    assert [speed_up.speed_up(row) is not None for row in sorted(right, key=lambda row: row.workers)] == [False, True]
+    assert [speed_up.speed_up(row) for row in wrong] == [None, None]
     assert [row.differs != () for row in sorted(wrong, key=lambda row: row.workers)] == [False, True]
 
 
@@ -100,17 +99,17 @@ def speeds(**more: Any) -> list[Summary]:
 
 def test_the_speed_up_is_against_one_worker_with_as_many_threads_as_each_or_else_with_all() -> None:
     rows = {(row.workers, row.threads): row for row in speeds()}
-    assert rows[2, 1].speed_up == pytest.approx(4.0 / 2.2, rel=0.02)
-    assert rows[2, 2].speed_up == pytest.approx(2.4 / 2.0, rel=0.02)
-    assert rows[2, 1].efficiency == pytest.approx(4.0 / 2.2 / 2, rel=0.02)
-    assert rows[1, 1].speed_up is rows[1, 2].speed_up is None
-    ratio, interval = rows[2, 1].ratios[TO_ONE_WORKER], rows[2, 1].speed_up_interval
+    assert speed_up.speed_up(rows[2, 1]) == pytest.approx(4.0 / 2.2, rel=0.02)
+    assert speed_up.speed_up(rows[2, 2]) == pytest.approx(2.4 / 2.0, rel=0.02)
+    assert speed_up.efficiency(rows[2, 1]) == pytest.approx(4.0 / 2.2 / 2, rel=0.02)
+    assert speed_up.speed_up(rows[1, 1]) is speed_up.speed_up(rows[1, 2]) is None
+    ratio, interval = rows[2, 1].ratios[speed_up.KIND], speed_up.interval(rows[2, 1])
     assert ratio.interval and interval and interval.low == 1 / ratio.interval.high
     divided = [row for row in speeds() if (row.workers, row.threads) in ((1, 2), (2, 1))]
     (lines,) = scaling.within(divided)
     assert (lines.axis.name, [point.at for point in lines.lines[0].points]) == ("workers", [1, 2])
     assert lines.ideal[1][1] / lines.ideal[0][1] == lines.ideal[1][0] / lines.ideal[0][0]
-    found = sweeps.speed_ups(speeds())
+    found = speed_up.sentences(speeds())
     assert [one.partition(": ")[0] for one in found] == [
         f"2 workers with {each} each" for each in ("1 thread", "2 threads")
     ]
