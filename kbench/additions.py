@@ -103,7 +103,7 @@ class GuestDriver:
 
 
 class Engine:
-    """What lets several workers of a cell train one model."""
+    """The processes of a cell, and what lets them train one model. Here: of a cell with one process."""
 
     feature = ""  # whose guest has it
     module = ""  # with `started(framework, spec)`, which returns this process's Workers of frameworks/workers.py
@@ -115,7 +115,27 @@ class Engine:
 
         gpus: all of this machine. apart: each is on a machine of its own.
         """
-        raise NotImplementedError
+        return "", ""
+
+    def numbers(self, task: CellTask, run_paths: RunPaths) -> Sequence[int]:
+        """Which of the cell's processes run on this machine: they have numbers from 0 on."""
+        return [0]
+
+    def workers_in_each(self, task: CellTask) -> int:
+        """How many workers are in a process."""
+        return 1
+
+    def addresses(self, task: CellTask, run_paths: RunPaths) -> Sequence[str]:
+        """Where they find each other."""
+        return []
+
+    def devices(self, task: CellTask, run_paths: RunPaths, number: int) -> Sequence[Device]:
+        """Those that this process of the cell sees."""
+        return [run_paths.devices[task.device]]
+
+    def told(self, task: CellTask, run_paths: RunPaths, number: int, addresses: Sequence[str]) -> Mapping[str, Any]:
+        """What this process is told of the others, in its spec as `workers`."""
+        return {}
 
     def outcome(
         self,
@@ -130,7 +150,7 @@ class Engine:
 
         first: as the first one on this machine tells it, whose number is rank.
         """
-        raise NotImplementedError
+        return first
 
 
 @dataclass(frozen=True)

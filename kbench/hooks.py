@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from kbench.planning.plan import Plan
     from kbench.planning.request import Request
     from kbench.planning.tasks import CellTask
+    from kbench.records.axes import Axis
     from kbench.records.values import Backend, Device, Example
     from kbench.records.workloads import Workload
     from kbench.store import RunRecord, RunResults
@@ -90,7 +91,7 @@ class Hooks:
 
     @_declares(firstresult=True)
     def engine(self, task: CellTask) -> Engine | None:
-        """What lets the workers of the cell train one model; None of a cell that has one."""
+        """The processes of the cell, and what lets its workers train one model; None of a cell that has one."""
 
     @_declares(firstresult=True)
     def in_place(
@@ -124,6 +125,10 @@ class Hooks:
     @_declares
     def finding_kinds(self) -> Sequence[FindingKind]:  # type: ignore[empty-body]
         """Kinds of findings of its own: their sentences, and whether rows that have one are compared."""
+
+    @_declares
+    def axes(self) -> Sequence[Axis]:  # type: ignore[empty-body]
+        """What can vary between measurements, and how it is asked for. See kbench/records/axes.py."""
 
     @_declares
     def comparisons(self) -> Sequence[Comparison]:  # type: ignore[empty-body]
@@ -253,10 +258,10 @@ def guest_driver(task: CellTask) -> GuestDriver | None:
     return driver
 
 
-def engine(task: CellTask) -> Engine | None:
-    """What lets the workers of the cell train one model; None if it has one."""
-    found: Engine | None = plugins().hook.engine(task=task)
-    return found
+def engine(task: CellTask) -> Engine:
+    """The processes of the cell, and what lets its workers train one model."""
+    of_feature: Engine | None = plugins().hook.engine(task=task)
+    return of_feature or Engine()
 
 
 def in_place(
@@ -311,6 +316,12 @@ def finding_kinds() -> dict[str, FindingKind]:
     """The kinds of findings of features, by name."""
     kinds = (kind for several in plugins().hook.finding_kinds() for kind in several)
     return once(((kind.name, kind) for kind in kinds), "kind of finding")
+
+
+@cache
+def axes() -> Sequence[Axis]:
+    """The axes of features."""
+    return [*once(((one.name, one) for of_feature in plugins().hook.axes() for one in of_feature), "axis").values()]
 
 
 @cache

@@ -219,14 +219,12 @@ class Summary:
     # of a program's fit, an epoch each: in its callbacks, and to make its batches alone, measured after its end
     callback_seconds: float | None = field(default=None, metadata=figure(title="callbacks", unit="s"))
     batch_making_seconds: float | None = field(default=None, metadata=figure(title="batches", unit="s"))
-    workers: int = field(default=1, metadata=figure(of="cell"))
-    scaling: str = field(default="strong", metadata=figure(of="cell"))
     # No columns.
     of_features: Mapping[str, float | None] = field(default_factory=dict, metadata=HIDDEN)  # by their columns' names
     of_kind: Any = field(default=None, metadata=HIDDEN)  # what only its kind of work knows (`WorkKind`)
     ratios: Mapping[str, Ratio] = field(default_factory=dict, metadata=HIDDEN)  # by kind
     # of its cells; what varied follows as columns
-    point: RowKey = field(default=axes.point({}), metadata=figure("", of="cell", reported="key"))
+    point: RowKey = field(default=Point(()), metadata=figure("", of="cell", reported="key"))
     input: str = field(default="", metadata=figure("", of="facts"))  # "image", "flat" or "sequence"
     # in an epoch of the published setting
     available_samples: int | None = field(default=None, metadata=figure("", of="facts"))

@@ -138,6 +138,7 @@ def replace(row: Any, **changes: Any) -> Any:
     changes["point"] = _point(row, changes)
     changes.pop("axes", None)
     names = {name for columns in _COLUMNS.values() for name in columns}
+    names |= {axis.name for axis in axes.of_cells() if not hasattr(row, axis.name)}
     others = {name: value for name, value in changes.items() if name not in names}
     row = dataclasses.replace(row, **others)
     found = dict(row.ratios)
@@ -159,7 +160,9 @@ def replace(row: Any, **changes: Any) -> Any:
 
 def _point(row: Summary, changes: Mapping[str, Any]) -> axes.Point:
     varied = changes.get("axes", {name: row.key[name] for name in row.key.varied})
-    others = {axis.name: getattr(row, axis.name, None) for axis in axes.of_cells() if axis.name != axes.SITE}
+    others = {
+        axis.name: getattr(row, axis.name, row.key[axis.name]) for axis in axes.of_cells() if axis.name != axes.SITE
+    }
     own = others | {"data_source": ""}
     own |= {name: one for name, one in changes.items() if name in own and name != "data_source"}
     own |= _of_title(str(own["example"]))

@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
 import psutil
 
+from kbench.errors import UserError
 from kbench.planning.tasks import CellTask
+from kbench.records.values import Environment
 
 FIRST_PORT, PORTS = 20_000, 12_000  # below those that systems give to whoever asks for any
 
@@ -39,6 +41,15 @@ class Place:
             there = psutil.net_if_addrs().items()
             return next((name for name, has in there if own in {address.address for address in has}), "")
         return ""
+
+    def check_environments(
+        self, tasks: Sequence[CellTask], environments: Mapping[tuple[str, str], Environment | str]
+    ) -> None:
+        """Raises UserError if this machine has no environment for a cell of several: the others would wait for it."""
+        for task in tasks:
+            environment = environments.get(task.environment)
+            if task.workers > 1 and isinstance(environment, str):
+                raise UserError(f"{task.backend} is unavailable on this machine: {environment}")
 
     def own(self, tasks: Sequence[CellTask]) -> tuple[CellTask, ...]:
         """The cells of this machine, in their order. The first one has all; another may have to wait for each until

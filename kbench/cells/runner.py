@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kbench import hooks, store
-from kbench.cells import advice, workers
+from kbench.cells import advice
 from kbench.cells import launcher as launchers
 from kbench.cells import spec as specs
 from kbench.cells.launcher import Launcher, Running, run_to_completion
@@ -272,7 +272,8 @@ def measure(
     """Measure a task on this machine, in its backend's environment; returns the outcome."""
     environment, device = run_paths.environments[task.environment], run_paths.devices[task.device]
     assert not isinstance(environment, str)
-    numbers = workers.numbers(task, run_paths)
+    engine = hooks.engine(task)
+    numbers = engine.numbers(task, run_paths)
     of_each = [store.cell_folder(run_paths.run, task, number) for number in numbers]
     files = of_each[0]
     with contextlib.ExitStack() as stack:
@@ -281,23 +282,27 @@ def measure(
             work = stack.enter_context(hooks.programs().work(task, run_paths, files)) if of_program else None
         except (OSError, shutil.Error) as error:
             return Outcome(FAILED, f"the script's folder cannot be copied: {_first(error)}")
-        places = workers.meeting(task, run_paths)
+        addresses = engine.addresses(task, run_paths)
         paths = [
             store.write_spec(
-                run_paths.run, task, specs.spec(task, run_paths, work, number, places), specs.keras_json(task), number
+                run_paths.run,
+                task,
+                specs.spec(task, run_paths, work, number, addresses),
+                specs.keras_json(task),
+                number,
             )
             for number in numbers
         ]
         compiled = run_paths.compiled / task.row_id if run_paths.compiled and not work else None
         cached = compiled is not None and compiled.is_dir() and any(compiled.iterdir())
-        in_each = task.workers // task.processes
+        in_each = engine.workers_in_each(task)
         of_backend = ensure.variables(environment, task.threads, task.example, str(compiled or ""), in_each)
         of_task = {"PYTHONHASHSEED": str(task.seed), **work.variables} if work else {}
         variables = [
             specs.environment_variables(
                 os.environ,
                 {**run_paths.passed, **of_backend, **of_task},
-                devices.pin_variables(*workers.devices_of(task, run_paths, number)),
+                devices.pin_variables(*engine.devices(task, run_paths, number)),
                 files.keras_home,
                 of_program=work is not None,
             )
@@ -342,8 +347,7 @@ def measure(
             return Outcome(FAILED, reason, ended.seconds, ended.code, ended.peak_memory_mib)
         report = reports[0]
         outcome = outcome_of(ended, report, task, files.log)
-        engine = hooks.engine(task) if task.processes > 1 and outcome.status != OK else None
-        if engine:
+        if outcome.status != OK:
             outcome = engine.outcome(outcome, ended, reports, task, of_each, numbers[0])
         outcome = replace(outcome, compilation_cached=cached)
         if outcome.status == FAILED and report.facts.error:

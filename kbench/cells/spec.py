@@ -16,9 +16,9 @@ from kbench.base.paths import portable
 from kbench.cells.place import Place
 from kbench.datasets import as_keras
 from kbench.datasets.as_keras import Served
-from kbench.planning.tasks import DIVIDING, CellTask
+from kbench.planning.tasks import CellTask
 from kbench.records import axes
-from kbench.records.values import CHANNELS_LAST, NATIVE, Device, Environment
+from kbench.records.values import CHANNELS_LAST, Device, Environment
 
 LOAD = "load"  # the task of running an example's load_data
 SAVED = "saved"  # the folder of what cells of a feature keep for each other
@@ -87,8 +87,8 @@ class WorkTerms:
 
 
 def keras_json(task: CellTask) -> dict[str, Any]:
-    """The private keras.json of a cell; empty for a native backend, which at most brings Keras along."""
-    if task.kind == NATIVE:
+    """The private keras.json of a cell; empty without Keras, which a framework may bring along."""
+    if not task.keras_backend:
         return {}
     return {
         "backend": task.keras_backend,
@@ -107,24 +107,15 @@ def spec(
 ) -> dict[str, Any]:
     """The guest's spec: the task and paths, with the home folder as `~`; `work` is that of a program.
 
-    Of several workers: which one the process is, and the addresses at which they find each other.
+    Of several processes: which one it is, and the addresses at which they find each other.
     """
     data = run_paths.data.get(task.arrays)
     weights = run_paths.published_weights.get(task.example)
     record = task.record
-    of_workers = {
-        "count": record.pop(axes.WORKERS),
-        "rank": worker,
-        "addresses": list(addresses),
-        "processes": task.processes,
-        "scaling": task.scaling,
-        **({"interface": run_paths.place.interface()} if run_paths.place and task.apart else {}),
-        **({"whole": True} if task.engine == DIVIDING else {}),
-        **_engine(task),
-    }
+    record.pop(axes.WORKERS, None)  # of several it is what follows
     return {
         **record,
-        **({"workers": of_workers} if task.workers > 1 else {}),
+        **_of_workers(task, run_paths, worker, addresses),
         "batch_size": task.batch_size,
         "schema": 1,
         "identity": task.identity,
@@ -159,10 +150,13 @@ def _driver(task: CellTask, run_paths: RunPaths) -> dict[str, Any] | None:
     return {"driver": found.module, "folders": folders, "file": portable(file) if file else ""}
 
 
-def _engine(task: CellTask) -> dict[str, Any]:
-    """What lets its workers train one model, if there are several."""
-    found = hooks.engine(task)
-    return {"driver": found.module, "folders": [portable(hooks.guest_folder(found.feature))]} if found else {}
+def _of_workers(task: CellTask, run_paths: RunPaths, number: int, addresses: Sequence[str]) -> dict[str, Any]:
+    """What a process of several workers is told of the others, and what lets them train one model."""
+    engine = hooks.engine(task)
+    if not engine.module:
+        return {}
+    driver = {"driver": engine.module, "folders": [portable(hooks.guest_folder(engine.feature))]}
+    return {"workers": {**engine.told(task, run_paths, number, addresses), **driver}}
 
 
 def _guest_folders(part: Mapping[str, Any]) -> list[Path]:

@@ -14,7 +14,7 @@ from kbench import store
 from kbench.base import paths
 from kbench.cli import core_commands
 from kbench.errors import UserError
-from kbench.records.values import NATIVE, bare, base
+from kbench.records.values import bare, base
 from kbench.selection import backends
 from kbench.words.text import meant
 
@@ -81,7 +81,7 @@ def is_backends(word: str) -> bool:
         further = paths.further_backends()
         names |= {*backends.load_all(further)} if further else set()
     groups = {name.partition("/")[0] for name in names}
-    known = {*names, *groups, *filter(None, map(bare, names)), NATIVE, "all"}
+    known = {*names, *groups, *filter(None, map(bare, names)), "all"}
     return all(base(part).lower() in known for part in _parts(word))
 
 

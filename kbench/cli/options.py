@@ -272,7 +272,7 @@ def how(option: str, command: str) -> dict[str, Any]:
 def asked_by(command: str) -> list[tuple[Axis, Asked]]:
     """The axes whose values a command takes, with how it asks for them."""
     of_feature = hooks.commands().get(command)
-    known = [(axis, axis.asked) for axis in axes.AXES if axis.asked]
+    known = [(axis, axis.asked) for axis in axes.every() if axis.asked]
     if of_feature is None:
         return [(axis, asked) for axis, asked in known if command in (*asked.commands, *asked.single)]
     found = []

@@ -46,8 +46,9 @@ def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Devic
     asked = {one.name: value for one in fields(Request) if (value := options.get(one.name)) is not None}
     mirror = data_folder(options)
     asked |= _how_often(options)
-    if len(options.get("scaling") or ()) > 1:
-        raise UserError("--scaling: a run has one, strong or weak: leave one out.")
+    for _, of_axis in asked_by(options["command"]):
+        if of_axis.one_each and len(options.get(of_axis.dest) or ()) > 1:
+            raise UserError(f"{of_axis.option}: {of_axis.one_each}")
     asked |= {
         "backends": tuple(one.name for one in chosen.chosen),
         "named_backends": tuple(sorted(chosen.named)),

@@ -41,13 +41,13 @@ class Failed(Exception):
 def mirrors() -> list[str]:
     """The user's mirror and those of this machine's apt, if there are any. Raises Failed."""
     named = [os.environ[MIRROR]] if os.environ.get(MIRROR) else []
-    if not all(one.startswith(HTTP) for one in named):
+    if not all(address.startswith(HTTP) for address in named):
         raise Failed(f"{MIRROR} is {named[0][:80]!r}, which is not an http:// or https:// address")
     try:
         done = subprocess.run(CONFIGURED, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
         return named
-    return named + [one for one in done.stdout.split() if one.startswith(HTTP)]
+    return named + [address for address in done.stdout.split() if address.startswith(HTTP)]
 
 
 def install(lock: Path, folder: Path, mirrors: Iterable[str]) -> None:
@@ -60,7 +60,7 @@ def install(lock: Path, folder: Path, mirrors: Iterable[str]) -> None:
     with tempfile.TemporaryDirectory(dir=folder) as arrived:
         for mirror in [*mirrors] * 2:
             with ThreadPoolExecutor(AT_ONCE) as pool:
-                jobs = {pool.submit(fetch, mirror, *one, Path(arrived)): one for one in wanted}
+                jobs = {pool.submit(fetch, mirror, *package, Path(arrived)): package for package in wanted}
                 try:
                     for job in as_completed(jobs):
                         unpack(job.result(), folder)
@@ -76,10 +76,10 @@ def install(lock: Path, folder: Path, mirrors: Iterable[str]) -> None:
 
 def parsed(line: str) -> tuple[str, str]:
     """The hash and the path below a mirror, of a line of the lock file. Raises Failed."""
-    found = LINE.fullmatch(line)
-    if found is None:
+    match = LINE.fullmatch(line)
+    if match is None:
         raise Failed(f"its lock file of Debian is damaged: {line[:50]!r} in it is not a hash and a path")
-    return found["sha256"], found["path"]
+    return match["sha256"], match["path"]
 
 
 def fetch(mirror: str, sha256: str, path: str, folder: Path) -> Path:

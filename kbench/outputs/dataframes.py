@@ -29,7 +29,6 @@ from kbench.tables.csv import epochs_columns, process_columns, summary_columns
 _WHOLE = {"epoch", "epochs_done"} | {
     one.name for kind in (Summary, Cell, Outcome) for one in fields(kind) if one.type in ("int", "int | None")
 }
-_WHOLE |= {axis.name for axis in axes.AXES if axis.number}
 _TRUTHS = {"deterministic", "compilation_cached"}
 _OF_CELL = ("example", "backend", "image_data_format", "device", "repeat", "seed")
 _PHASES = ("import", "data", "build", "first_step", "evaluation")
@@ -112,7 +111,8 @@ def _frame(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
 
 
 def _series(name: str, values: Sequence[Any]) -> pd.Series[Any]:
-    if name in _WHOLE or name in (one.name for one in hooks.columns().values() if one.whole):
+    whole = {*(axis.name for axis in axes.numbers()), *(one.name for one in hooks.columns().values() if one.whole)}
+    if name in _WHOLE | whole:
         return pd.Series(pd.array(values, dtype="Int64"))
     if name in _TRUTHS:
         return pd.Series(pd.array(values, dtype="boolean"))

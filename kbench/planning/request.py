@@ -145,11 +145,7 @@ class Request:
         if example not in self.example_settings:
             return self
         given = self._settings_of(example, task)
-        values = {
-            name: of
-            for name in (axes.BATCH_SIZE, axes.WORKERS, axes.THREADS, axes.LAYOUT)
-            if (of := getattr(given, name))
-        }
+        values = {axis.name: of for axis in axes.of_cells() if (of := getattr(given, axis.name, ()))}
         each = self.threads_each or bool(given.threads)
         return replace(self.at(**values), steps=given.steps or self.steps, threads_each=each)
 
@@ -190,7 +186,7 @@ class Request:
 
 def _usual() -> dict[str, tuple[Value, ...]]:
     """What is measured on an axis where nothing is asked for, as far as that is the same for all examples."""
-    found = {axis.name: (axis.default,) for axis in axes.AXES if axis.asked and axis.default is not None}
+    found = {axis.name: (axis.default,) for axis in axes.every() if axis.asked and axis.default is not None}
     return {**found, axes.DEVICE: ("cpu",), axes.LAYOUT: ("native",), axes.THREADS: cores()}
 
 

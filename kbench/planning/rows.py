@@ -21,12 +21,8 @@ from kbench.records.axes import (
     EXAMPLE,
     LAYOUT,
     SAMPLES,
-    SCALING,
     SITE,
     TASK,
-    THREADS,
-    WEAK,
-    WORKERS,
     Value,
 )
 from kbench.records.values import (
@@ -35,7 +31,6 @@ from kbench.records.values import (
     EXPORT,
     INFER,
     KERAS,
-    NATIVE,
     SCRIPT,
     TRAIN,
     UNAVAILABLE,
@@ -83,8 +78,9 @@ def of_example(
     varied = (*of_work, *([DATA] if len(sources) > 1 else []), *(name for name, of in given.items() if len(of) > 1))
     sizes = [dict(zip(given, point, strict=True)) for point in product(*given.values())]
     if not request.threads_each and not request.worker_per_machine:
-        sizes = [{**one, THREADS: max(1, int(one[THREADS]) // int(one[WORKERS]))} for one in sizes]
-        varied += (THREADS,) if WORKERS in varied and THREADS not in varied else ()
+        for name, divided in ((axis.name, axis.carries) for axis in axes.of_cells() if axis.carries):
+            sizes = [{**one, divided: max(1, int(one[divided]) // int(one[name]))} for one in sizes]
+            varied += (divided,) if name in varied and divided not in varied else ()
     for values, source, device, backend in product(sizes, sources or ("",), devices, backends):
         of_backend, verdict = fields_of_backend(backend, example.task, request, device)
         for layout in _layouts(example, backend, request.on(LAYOUT), device):
@@ -110,25 +106,13 @@ def of_example(
                 **_of_example(example, request, values),
                 **of_backend,
             )
-            row, alone = _with_workers(row, backend, device, gpus, request.worker_per_machine)
-            row, nothing = _in_place(row, example, backend, device, backends)
+            engine, why = hooks.engine(row).of_row(row, backend, device, gpus, request.worker_per_machine)
+            alone = Outcome(UNSUPPORTED, why) if why else None
+            row, nothing = _in_place(replace(row, engine=engine), example, backend, device, backends)
             found = verdict or nothing or alone
             if impossible:
                 found = Outcome(UNSUPPORTED, f"{example.name} only predicts and cannot be trained")
             yield with_guest(row), found
-
-
-def _with_workers(
-    row: CellTask, backend: Backend, device: Device, gpus: Sequence[Device], apart: bool
-) -> tuple[CellTask, Outcome | None]:
-    """The row with what its workers are, if it has several, and the outcome if they cannot train together."""
-    if row.workers == 1:
-        return row, None
-    engine = hooks.engine(row)
-    if engine is None:
-        return row, Outcome(UNSUPPORTED, "this kbench has no feature that trains with several workers")
-    kind, why = engine.of_row(row, backend, device, gpus, apart)
-    return replace(row, engine=kind), Outcome(UNSUPPORTED, why) if why else None
 
 
 def _of_script(request: Request, backend: Backend) -> dict[str, Any] | None:
@@ -160,6 +144,9 @@ def _values(example: Example, request: Request) -> dict[str, Sequence[Value]]:
         samples = request.numbers_on(SAMPLES) or (_samples(example, request),)
         of_example = {BATCH_SIZE: _batch_sizes(example, request, samples[0]), SAMPLES: samples}
     others = [axis for axis in axes.of_cells() if axis.name not in _ELSEWHERE]
+    for name in request.values.keys() - {axis.name for axis in axes.every()}:
+        if any(number > 1 for number in request.numbers_on(name)):
+            raise UserError(f"This kbench does not have the feature that measures with several {name}.")
     asked = {axis.name: request.numbers_on(axis.name) if axis.number else request.on(axis.name) for axis in others}
     return {axis.name: of_example.get(axis.name) or asked[axis.name] for axis in others}
 
@@ -189,8 +176,7 @@ def _of_example(example: Example, request: Request, values: Mapping[str, Value])
         counts = dict.fromkeys(("validation_samples", "epochs"), 0)  # found, not asked for
         return {**_of_file(example), **counts, "profile": SCRIPT, "timeout": request.timeout or SCRIPT_SECONDS}
     profile = example.profiles[request.profile]
-    batch_size, samples = int(values[BATCH_SIZE]), int(values[SAMPLES])
-    batch_size *= int(values[WORKERS]) if values[SCALING] == WEAK else 1
+    batch_size, samples = axes.multiplied(BATCH_SIZE, values), int(values[SAMPLES])
     limit = None if example.own_data or example.data.endswith(".npz") else example.profiles["full"].samples
     if limit is not None and samples > limit:
         raise UserError(f"--samples {samples}: {example.name} has {limit} samples; ask for that many or fewer.")
@@ -250,7 +236,7 @@ def fields_of_backend(
     # The user's own source has another version than the lock file.
     packages = {"keras": {"keras"}, "backend": {backend.keras_backend, backend.module, backend.distribution}}
     unlocked = [name for name, names in packages.items() if names & backend.sources.keys()]
-    if backend.kind == NATIVE:  # to which Keras, which a framework may bring along, is a package like any other
+    if not backend.keras_backend:  # to which Keras, which a framework may bring along, is a package like any other
         unlocked.append("keras")
     for name in unlocked:
         of_its_build["versions"].pop(name, None)
@@ -267,8 +253,8 @@ def _in_place(
         return row, Outcome(UNSUPPORTED, str(error))
     if found is not None:
         return replace(row, in_place_sha256=found.sha256, constants=found.constants), None
-    lacking = Outcome(UNSUPPORTED, f"this kbench has no feature that measures {NATIVE} backends")
-    return row, lacking if backend.kind == NATIVE else None
+    lacking = Outcome(UNSUPPORTED, f"this kbench has no feature that measures {backend.kind} backends")
+    return row, None if backend.keras_backend else lacking
 
 
 def _layouts(example: Example, backend: Backend, asked: Sequence[Value], device: Device) -> list[str]:

@@ -21,9 +21,6 @@ from kbench.records.values import Build, Cell
 from kbench.selection import sources
 
 FLOATX = "float32"
-# What several workers are, if not devices of one process: processes of a machine, or one on each. Those of the last
-# kind all get whole batches, which the engine divides.
-PROCESSES, MACHINES, DIVIDING = "processes", "machines", "machines, dividing batches"
 EPSILON = 1e-7
 # Enough to notice another value, too few to guess it.
 DIGITS_OF_A_SECRET = 8
@@ -36,8 +33,8 @@ class CellTask(Cell):
     input: str  # "image", "flat" or "sequence"
     example_sha256: str
     parameters: int | None  # as stated by the example
-    keras_backend: str  # empty for a native backend
-    kind: str = "keras"  # or "native" or "export", and then:
+    keras_backend: str  # empty without Keras
+    kind: str = "keras"  # or another kind of backend, and then:
     framework: str = ""  # or the format of what is exported
     module: str = ""  # what Python imports
     in_place_sha256: str = ""  # of the file that is measured in place of the example's, if one is
@@ -48,7 +45,7 @@ class CellTask(Cell):
     fixed_batch: tuple[str, ...] = ()
     ordered_updates: bool = False
     corrected_normalization: bool = False
-    engine: str = ""  # of several workers: "devices" of one process, or what is above
+    engine: str = ""  # what its workers are, as its Engine (kbench/additions.py) calls that
     jit: str = ""  # "on" or "off"; empty for the backend's default
     policy: str = ""  # Keras's dtype policy; empty for its default
     sources: Mapping[str, str] = field(default_factory=dict)  # package in a local folder -> hash of its code
@@ -84,16 +81,6 @@ class CellTask(Cell):
     def environment(self) -> tuple[str, str]:
         """The backend and build whose environment it runs in."""
         return self.backend, self.build
-
-    @property
-    def processes(self) -> int:
-        """How many it runs in at once, on all its machines."""
-        return self.workers if self.engine == PROCESSES or self.apart else 1
-
-    @property
-    def apart(self) -> bool:
-        """Whether each worker is on a machine of its own."""
-        return self.engine in (MACHINES, DIVIDING)
 
     @property
     def has_model(self) -> bool:
@@ -138,7 +125,7 @@ def start_of_sha256(secret: str) -> str:
 def in_process(task: CellTask) -> tuple[str, ...]:
     """The features whose guests do something in its process: driver, engine, its part's, and those in a program's."""
     part, program = task.part, task.script or {}
-    of_driver = [one.feature for one in (hooks.guest_driver(task), hooks.engine(task)) if one]
+    of_driver = [one.feature for one in (hooks.guest_driver(task), hooks.engine(task)) if one and one.feature]
     of_part = [part["feature"], *part.get("with", ())] if part else []
     return tuple(dict.fromkeys([*of_driver, *of_part, *program.get("parts", ())]))
 

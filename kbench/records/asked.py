@@ -36,6 +36,7 @@ class Asked:
     takes: Numbers | Words | None = None  # None: one text, which its command reads
     commands: tuple[str, ...] = ("run",)
     single: tuple[str, ...] = ()  # commands that measure one value
+    one_each: str = ""  # if every run does: what is said to several
     group: str = MORE
     metavar: str = "LIST"
     repeated: bool = False  # one value each time that the option is given

@@ -1,4 +1,4 @@
-"""Everything that can vary between measurements. One more dimension is an entry of AXES, and its effect.
+"""Everything that can vary between measurements. One more dimension is an entry of AXES and its effect, or a feature.
 
 A `Point` says what a cell or a row is by its value on each axis, also where that is the default; a `RowKey` is a
 point without repeat and seed.
@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
+from math import prod
 from typing import TypeVar
 
+from kbench import hooks
 from kbench.records.asked import NUMBERS, VARIANTS, WHAT, Asked, Numbers, Words
 
 Value = str | int
@@ -37,11 +39,15 @@ class Axis:
     of_arrays: bool = False  # whether cells along it are given other arrays
     default: Value | None = None  # its value where nothing gives it one, as in earlier runs; None: each cell has one
     in_turns: bool = False  # whether rows along it take turns although they are not ranked: a ratio is told along it
-    carries: str = ""  # an axis whose value may follow from its own
+    carries: str = ""  # an axis whose number is divided by its own where that is not asked for
+    # Another axis, whose number is multiplied by its own where a third one has this value: then rows along it do
+    # other work.
+    multiplies: tuple[str, str, Value] | None = None
+    after: str = ""  # of a feature: the axis that it follows
     asked: Asked | None = None
 
 
-# In the order of a cell's name, of a table's columns and of its rows.
+# Those of the core.
 AXES: tuple[Axis, ...] = (
     Axis("example", "example", same_work=False, always_named=True),  # or a program
     Axis("site", "line", same_work=False, always_named=True, default=""),  # of a program; empty: all of it
@@ -140,27 +146,10 @@ AXES: tuple[Axis, ...] = (
         ),
     ),
     Axis(
-        "workers", "workers", "{} workers", number=True, speeds_up=True, default=1, in_turns=True, carries="threads",
-        asked=Asked(
-            "--workers", "workers that train together by the backend's own engine, each on its part of every batch "
-            "(default: 1). Without --threads the cores are divided among them",
-            "several: a row for each, such as 1,2,4, and how much faster than one", takes=Numbers(1, 64),
-            group=NUMBERS,
-        ),
-    ),
-    Axis(
-        "scaling", "scaling", "{} scaling", same_work=False, default="strong",
-        asked=Asked(
-            "--scaling", "strong (default): all workers share a batch of the batch size; weak: each has one, at the "
-            "same learning rate", takes=Words(("strong", "weak")), group=NUMBERS, metavar="HOW",
-        ),
-    ),
-    Axis(
         "threads", "threads", "{} threads", number=True, speeds_up=True, default=0,  # 0: unknown
         asked=Asked(
-            "--threads", "CPU threads of each process, and with --workers of each worker, if the framework supports "
-            "it (default: one per available core)", "several: a row for each, such as 1,2",
-            takes=Numbers(1, 4096),
+            "--threads", "CPU threads of each process, if the framework supports it (default: one per available "
+            "core)", "several: a row for each, such as 1,2", takes=Numbers(1, 4096),
         ),
     ),
     Axis("run", "run", of_collection=True),
@@ -169,15 +158,30 @@ AXES: tuple[Axis, ...] = (
 EXAMPLE, SITE, BACKEND, LAYOUT, DEVICE = "example", "site", "backend", "image_data_format", "device"
 TITLE = (EXAMPLE, SITE)  # what the title of a table has
 BATCH_SIZE, SAMPLES, THREADS = "batch_size", "samples", "threads"
-WORKERS, SCALING, WEAK = "workers", "scaling", "weak"
+WORKERS = "workers"  # of a feature: how many train together
 TASK, DATA = "task", "data_source"
 RUN, MACHINE = "run", "machine"
 ARGUMENTS = "args"
 
 
+@cache
+def every() -> tuple[Axis, ...]:
+    """All axes in the order of a cell's name, of a table's columns and of its rows. A feature's may stand for one of
+    the core.
+    """
+    found = [*AXES]
+    for axis in hooks.axes():
+        names = [one.name for one in found]
+        if axis.name in names:
+            found[names.index(axis.name)] = axis
+        else:
+            found.insert(names.index(axis.after) + 1 if axis.after in names else len(names), axis)
+    return tuple(found)
+
+
 @dataclass(frozen=True)
 class Point:
-    """A value on each axis, in the order of AXES; of what a backend's name may say, what it says."""
+    """A value on each axis, in the order of `every`; of what a backend's name may say, what it says."""
 
     values: tuple[tuple[str, Value], ...]
     # The axes with several values in its run. They make it no other point.
@@ -206,14 +210,14 @@ class Point:
     @property
     def side_by_side(self) -> Point:
         """What rows have in common whose processes take turns."""
-        along = [axis for axis in AXES if axis.in_turns and axis.name in self.varied]
+        along = [axis for axis in every() if axis.in_turns and axis.name in self.varied]
         return self.ranking.without([name for axis in along for name in (axis.name, axis.carries)])
 
     @property
     def work(self) -> Point:
-        """What rows have in common that do the same work: with weak scaling, other workers have larger batches."""
-        other = [axis.name for axis in AXES if not axis.same_work]
-        return self.only([*other, WORKERS] if self[SCALING] == WEAK else other)
+        """What rows have in common that do the same work."""
+        other = [axis for axis in every() if not axis.same_work]
+        return self.only([axis.name for axis in (*other, *multipliers(self))])
 
     @property
     def named(self) -> Point:
@@ -227,7 +231,7 @@ RowKey = Point
 def point(values: Mapping[str, Value], backend: str = "", varied: Collection[str] = ()) -> Point:
     """The point of the values by axis, and of a backend's name."""
     found = {**(of_name(backend) if backend else {}), **values}
-    order = {axis.name: number for number, axis in enumerate(AXES)}
+    order = {axis.name: number for number, axis in enumerate(every())}
     chosen = (one for one in found.items() if one[1] != "")
     return Point(tuple(sorted(chosen, key=lambda one: order.get(one[0], len(order)))), frozenset(varied))
 
@@ -241,13 +245,24 @@ def key(values: tuple[tuple[str, Value], ...], varied: tuple[str, ...]) -> RowKe
 
 
 def in_order(names: Collection[str]) -> list[str]:
-    """These axes in the order of AXES."""
+    """These axes in their order."""
     return [name for name, _ in point(dict.fromkeys(names, 0)).values]
+
+
+def multipliers(values: Mapping[str, Value] | Point) -> list[Axis]:
+    """The axes whose numbers multiply those of others at these values."""
+    return [axis for axis in every() if axis.multiplies and values[axis.multiplies[1]] == axis.multiplies[2]]
+
+
+def multiplied(name: str, values: Mapping[str, Value]) -> int:
+    """The number on an axis, times those that multiply it."""
+    of = [axis.name for axis in multipliers(values) if axis.multiplies and axis.multiplies[0] == name]
+    return int(values[name]) * prod(int(values[axis]) for axis in of)
 
 
 def of_cells() -> list[Axis]:
     """The axes on which each cell has a value."""
-    return [axis for axis in AXES if axis.name == BACKEND or not (axis.of_backend or axis.of_collection)]
+    return [axis for axis in every() if axis.name == BACKEND or not (axis.of_backend or axis.of_collection)]
 
 
 def complete(values: Mapping[str, Value]) -> dict[str, Value]:
@@ -281,27 +296,27 @@ def split_name(backend: str) -> tuple[str, str | None, list[str]]:
 
 def always_named() -> list[str]:
     """The axes that are told of each row."""
-    return [axis.name for axis in AXES if axis.always_named or axis.of_backend or axis.of_collection]
+    return [axis.name for axis in every() if axis.always_named or axis.of_backend or axis.of_collection]
 
 
 def ranked() -> list[str]:
     """The axes along which rows are ranked."""
-    return [axis.name for axis in AXES if axis.ranked]
+    return [axis.name for axis in every() if axis.ranked]
 
 
 def of_backends() -> list[str]:
     """The axes whose values are in a backend's name."""
-    return [axis.name for axis in AXES if axis.of_backend]
+    return [axis.name for axis in every() if axis.of_backend]
 
 
 def numbers() -> list[Axis]:
     """The axes with numbers."""
-    return [axis for axis in AXES if axis.number]
+    return [axis for axis in every() if axis.number]
 
 
 def by_name(name: str) -> Axis:
     """The axis of that name."""
-    return next((axis for axis in AXES if axis.name == name), Axis(name, name.replace("_", " ")))
+    return next((axis for axis in every() if axis.name == name), Axis(name, name.replace("_", " ")))
 
 
 def varying(keys: Iterable[Point], among: Collection[str] = ()) -> list[Axis]:
@@ -312,7 +327,7 @@ def varying(keys: Iterable[Point], among: Collection[str] = ()) -> list[Axis]:
     told = {*always_named(), *among}.union(*(key.varied for key in keys))
     names = dict.fromkeys(name for key in keys for name, _ in key.values if name in told)
     found = {name for name in names if len({key[name] for key in keys}) > 1}
-    known = [axis for axis in AXES if axis.name in found]
+    known = [axis for axis in every() if axis.name in found]
     return [*known, *(by_name(name) for name in names if name in found - {axis.name for axis in known})]
 
 

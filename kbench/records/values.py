@@ -119,7 +119,7 @@ class Backend:
     cannot: Text = ""  # why it cannot do the rest, one sentence; empty if it can do all
     unavailable: Text = ""  # why kbench cannot install it, one sentence; empty if it can
     kind: Annotated[Literal["keras", "native", "export"], Meta(description="keras, native or export")] = "keras"
-    keras_backend: Text = ""  # the value of `backend` in keras.json; empty for a native backend
+    keras_backend: Text = ""  # the value of `backend` in keras.json; empty without Keras
     # shared by a Keras backend and its native ones, so that their rows are compared; of an export: Keras's format
     framework: Text = ""
     module: Text = ""  # of a native one and of an export: what Python imports
@@ -164,7 +164,7 @@ class Backend:
     def imported(self) -> tuple[str, ...]:
         """The packages that Python imports."""
         # Keras may be told a module of a package's.
-        of_keras = () if self.kind == NATIVE else ("keras", self.keras_backend.partition(".")[0])
+        of_keras = ("keras", self.keras_backend.partition(".")[0]) if self.keras_backend else ()
         return (*of_keras, *filter(None, (self.module,)))
 
     def layout_on(self, device: Device) -> Layout:
@@ -315,8 +315,7 @@ class Cell:
     @property
     def batch_size(self) -> int:
         """Of all workers together; of a program's line the one that was found; 0 if unknown."""
-        of_all = self.workers if self.values[axes.SCALING] == axes.WEAK else 1
-        return self.counted.get(axes.BATCH_SIZE) or int(self.values[axes.BATCH_SIZE]) * of_all
+        return self.counted.get(axes.BATCH_SIZE) or axes.multiplied(axes.BATCH_SIZE, self.values)
 
     @property
     def samples(self) -> int:
@@ -331,12 +330,7 @@ class Cell:
     @property
     def workers(self) -> int:
         """How many train together."""
-        return int(self.values[axes.WORKERS])
-
-    @property
-    def scaling(self) -> str:
-        """Whether the batch size is that of all workers together, or in weak scaling of each."""
-        return str(self.values[axes.SCALING])
+        return int(self.values.get(axes.WORKERS, 1))
 
     def at(self, **values: Value) -> Self:
         """The cell with these values on these axes."""

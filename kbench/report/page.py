@@ -21,7 +21,8 @@ from kbench.plots.performance_profile import in_words as profile_in_words
 from kbench.plots.performance_profile import of_backends
 from kbench.plots.scaling import line_styles
 from kbench.plots.styles import Key, RowStyle, key, place_labels, row_styles
-from kbench.records.axes import AXES, Point
+from kbench.records import axes
+from kbench.records.axes import Point
 from kbench.records.values import NOT_COMPARED, OK, Measured
 from kbench.report import charts, colors, learning_text, templates
 from kbench.summary import Summary
@@ -186,7 +187,6 @@ def _section(section: Section) -> dict[str, Any]:
 
 
 _RATIOS = ("times slower", "x baseline", "verdict")
-_OF_ROWS = frozenset(axis.title for axis in AXES)
 
 
 def _answer_first(content: Table) -> Table:
@@ -194,9 +194,10 @@ def _answer_first(content: Table) -> Table:
     behind them other numbers, then words. What tells two rows of a backend apart stays beside it.
     """
     twice = len({row[0] for row in content.rows}) < len(content.rows)
+    of_rows = {axis.title for axis in axes.every()}
 
     def place(column: str) -> int:
-        if column == content.columns[0] or (twice and column in _OF_ROWS):
+        if column == content.columns[0] or (twice and column in of_rows):
             return 0
         return 1 if column in _RATIOS else 3 if column in content.text_columns else 2
 

@@ -22,7 +22,7 @@ from kbench.base.masking import is_secret
 from kbench.environments.packages import keras_among
 from kbench.errors import UserError
 from kbench.records import axes
-from kbench.records.values import EXPORT, NATIVE, Backend, base
+from kbench.records.values import EXPORT, Backend, base
 from kbench.selection import sources
 
 JIT = ("on", "off", "auto")
@@ -67,7 +67,7 @@ def _with(backend: Backend, setting: str) -> Backend:
     """The backend with `NAME=VALUE`. Raises UserError."""
     name, is_given, value = setting.partition("=")
     suffix = f"+{setting}"
-    if backend.kind == NATIVE and name in ("jit", "policy", "keras"):
+    if not backend.keras_backend and name in ("jit", "policy", "keras"):
         raise UserError(f"{backend.name} does not use Keras, so +{setting} does not apply: leave it out.")
     if backend.kind == EXPORT and name in ("jit", "policy"):
         raise UserError(f"{backend.name} runs the exported model, so +{setting} does not apply: leave it out.")

@@ -16,7 +16,7 @@ from kbench import hooks, store
 from kbench.additions import EndedRun
 from kbench.analysis.growing import GrowingRun
 from kbench.analysis.times import settling, spreads
-from kbench.cells import compiling, launcher, orphans, runner, workers
+from kbench.cells import compiling, launcher, orphans, runner
 from kbench.cells.place import Place
 from kbench.cells.runner import Listener
 from kbench.cells.spec import RunPaths
@@ -61,7 +61,8 @@ def measure(
     with prepare.reserved():
         plan, run_paths = new_run(plan, parent, missing, on_event, name=name, command=command, gpus=gpus)
         run_paths = replace(run_paths, place=place)
-        workers.check_environments(plan.to_measure(), run_paths)
+        if place is not None:
+            place.check_environments(plan.to_measure(), run_paths.environments)
         with store.filling(run_paths.run):
             return measure_cells(plan, plan, run_paths, gpus, on_event)
 

@@ -20,7 +20,7 @@ from kbench.environments import ensure, extra_packages
 from kbench.errors import Unavailable, UserError
 from kbench.machine import devices
 from kbench.planning.plan import Plan
-from kbench.records.values import CHANNELS_LAST, NATIVE, OK, Environment, Example
+from kbench.records.values import CHANNELS_LAST, OK, Environment, Example
 from kbench.selection import beside, of_its_time
 from kbench.session import data as run_data
 from kbench.session import interrupts, making
@@ -116,7 +116,7 @@ def _own_data(plan: Plan, example: Example, run_paths: RunPaths, on_event: OnEve
     why = ""
     tasks = {task.backend: task for task in reversed(plan.to_measure()) if task.example == example.name}
     for backend, build in plan.environments():
-        if backend.name not in tasks or backend.kind == NATIVE:  # the example imports Keras
+        if backend.name not in tasks or not backend.keras_backend:  # the example imports Keras
             continue
         try:
             made = ensure.ensure(backend, build, explicit=plan.request.python(backend.name), report=notes(on_event))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kbench.errors import UserError
-from kbench.records.axes import AXES
+from kbench.records import axes
 from kbench.summary import Summary, figures
 from kbench.tables.csv import summary_columns
 from kbench.words.text import MISSING, meant, plain, significant
@@ -39,7 +39,7 @@ def of_headings() -> dict[str, str]:
     return {
         **{heading: one.column or "" for one in figures().values() for heading in one.headings},
         "import (s)": "import_seconds",
-        **{axis.title: axis.name for axis in AXES if axis.number},
+        **{axis.title: axis.name for axis in axes.numbers()},
     }
 
 

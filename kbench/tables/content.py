@@ -143,7 +143,11 @@ def heading(rows: Sequence[Summary]) -> str:
         *([] if axes.SAMPLES in varying else [f"{row.samples:,}{of_all} samples"]),
         f"{row.epochs:,} {row.work.unit if row.epochs == 1 else row.work.units}",
         *([] if axes.BATCH_SIZE in varying else [f"batch {row.key[axes.BATCH_SIZE]:,}{_of_each(row)}"]),
-        *([] if axes.WORKERS in varying or row.workers == 1 else [f"{row.workers} workers"]),
+        *(
+            axes.shown(axis, value)
+            for axis in axes.numbers()
+            if axis.default and axis.name not in varying and (value := row.key[axis.name]) not in (None, axis.default)
+        ),
     ]
     facts += [said] if (said := data.in_short(row)) and axes.DATA not in varying else []
     facts += [] if axes.DEVICE in varying else [row.device]
@@ -152,8 +156,8 @@ def heading(rows: Sequence[Summary]) -> str:
 
 
 def _of_each(row: Summary) -> str:
-    """What is said behind a batch size that each worker has."""
-    return " of each worker" if row.scaling == axes.WEAK else ""
+    """What is said behind a batch size that each of several has."""
+    return "".join(f" of each {axis.title.removesuffix('s')}" for axis in axes.multipliers(row.key))
 
 
 def _columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], str]]:

@@ -3,7 +3,7 @@
 process_spreads.csv has the processes of many rows of runs, which benchmarks/process_spreads.py collects; the user's
 own runs are added. The prior is fitted to them by empirical Bayes over a grid of spreads (Lu & Stephens, *Variance
 adaptive shrinkage*, Bioinformatics 32, 2016), so heavy tails stay in it. What a backend shows in another version,
-with other settings or threads, or with several workers counts for rows that are run so, and for no others.
+with other settings or threads, or with another number on an axis counts for rows that are run so, and for no others.
 """
 
 from __future__ import annotations
@@ -46,14 +46,15 @@ Priors = Mapping[tuple[str, str], Numbers]  # by backend and kind, and "" for an
 
 
 def configuration(cell: Cell, usual_threads: int = 0) -> str:
-    """A cell's backend, and what is unusual of its workers and threads: `NAME+jit=off workers=2 threads=1`."""
-    workers = [f"{axes.WORKERS}={cell.workers}"] if cell.workers > 1 else []
+    """A cell's backend, and which of its numbers are unusual: `NAME+jit=off workers=2 threads=1`."""
+    others = [axis for axis in axes.of_cells() if axis.number and axis.default]
+    numbers = [f"{one.name}={cell.values[one.name]}" for one in others if cell.values[one.name] != one.default]
     threads = [f"{axes.THREADS}={cell.threads}"] if cell.threads not in (0, usual_threads) else []
-    return " ".join([cell.backend, *workers, *threads])
+    return " ".join([cell.backend, *numbers, *threads])
 
 
 def more_general(name: str) -> list[str]:
-    """A configuration, and those that say less: without threads, without workers, the backend as it comes."""
+    """A configuration, and those that say less: without threads, without other numbers, the backend as it comes."""
     words = name.split(" ")
     without = [one for one in words if not one.startswith(f"{axes.THREADS}=")]
     return list(dict.fromkeys([name, " ".join(without), words[0], base(words[0])]))

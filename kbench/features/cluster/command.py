@@ -40,7 +40,7 @@ def _measure(options: Options) -> int:
         raise UserError(f"{' and '.join(given)} {are} for a run on one machine: leave {them} out, or --on.")
     if options["export"]:
         raise UserError("--export is for a run on one machine: each kind's summary files are in its folder.")
-    if options["worker_per_machine"]:
+    if options.get("worker_per_machine"):
         options = _one_worker_each(options)
     cluster = Cluster(
         on=options["on"],

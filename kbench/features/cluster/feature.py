@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from kbench import hooks
 from kbench.additions import FurtherOptions
+from kbench.records import axes
 
 _FLAG = {"action": "store_true"}
 _ON = {
@@ -25,10 +26,11 @@ _TITLE = "on a cluster"
 @hooks.fills
 def further_options() -> Mapping[str, FurtherOptions]:
     """`--on` and what belongs to it."""
+    several = ("--worker-per-machine",) if axes.by_name(axes.WORKERS).asked else ()
     return {
         "run": FurtherOptions(
             _TITLE,
-            ("--on", "--spread", "--select", "--worker-per-machine"),
+            ("--on", "--spread", "--select", *several),
             {
                 "--on": _ON,
                 "--spread": {

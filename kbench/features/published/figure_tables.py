@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from itertools import groupby
 from typing import Any
 
-from kbench.features.published.figures import FigureBesideRow, PublishedFigure
+from kbench.features.published.figures import FigureBesideRow, PublishedFigure, workers_of
 from kbench.tables import markdown as as_markdown
 from kbench.tables import text as as_text
 from kbench.tables.content import Table
@@ -39,7 +39,7 @@ def records(found: Sequence[FigureBesideRow]) -> list[dict[str, Any]]:
             "backend": beside.row.backend,
             "image_data_format": beside.row.image_data_format,
             "device": beside.row.device,
-            "workers": beside.row.workers,
+            "workers": workers_of(beside.row),
             "measure": "seconds per 1,000 samples" if beside.figure.per_1000 else "seconds per epoch",
             "seconds": beside.seconds,
             "framework": beside.figure.framework,
@@ -138,7 +138,8 @@ def _here(beside: FigureBesideRow) -> str:
 
 def _of_workers(beside: FigureBesideRow) -> str:
     """How many workers the row has, if several."""
-    return f", {beside.row.workers} workers" if beside.row.workers > 1 else ""
+    workers = workers_of(beside.row)
+    return f", {workers} workers" if workers > 1 else ""
 
 
 def _note(beside: FigureBesideRow) -> tuple[str, ...]:

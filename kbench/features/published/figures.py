@@ -11,6 +11,7 @@ import msgspec
 
 from kbench.base import paths
 from kbench.errors import UserError
+from kbench.records import axes
 from kbench.records.values import NATIVE, OK
 from kbench.summary import Summary
 
@@ -135,10 +136,15 @@ def beside_figures(rows: Iterable[Summary], figures: Sequence[PublishedFigure]) 
     for row in rows:
         for figure in by_workload.get((row.example, row.work.per_samples), ()):
             seconds = _seconds(row, figure.per_1000)
-            if seconds and row.workers in (1, figure.workers) and (published := figure.seconds):
+            if seconds and workers_of(row) in (1, figure.workers) and (published := figure.seconds):
                 same = same_backend(figure.backend, row.backend)
                 found.append(FigureBesideRow(row, seconds, figure, published, same, _differs(row, figure)))
     return found
+
+
+def workers_of(row: Summary) -> int:
+    """How many trained together."""
+    return int(row.key[axes.WORKERS] or 1)
 
 
 def same_backend(one: str, other: str) -> bool:
@@ -173,7 +179,7 @@ def _differs(row: Summary, figure: PublishedFigure) -> tuple[str, ...]:
         f"samples per epoch not published, {samples:,} assumed": by_epoch,
         f"measured here on {row.samples:,} of {samples:,} samples and scaled up": by_epoch and row.samples < samples,
         "published with cuDNN's recurrent kernel": figure.cudnn_rnn == "yes",
-        f"{figure.gpus} GPUs published": figure.workers > row.workers,
+        f"{figure.gpus} GPUs published": figure.workers > workers_of(row),
         "synthetic data here": trains and row.data_source == "synthetic",
     }
     return tuple(text for text, applies in possible.items() if applies)

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from kbench import hooks
 from kbench.additions import Column, Comparison, Engine, EventKind, FindingKind, WorkCheck
 
 if TYPE_CHECKING:
     from kbench.cells.launcher import Exit
+    from kbench.cells.spec import RunPaths
     from kbench.planning.plan import Plan
     from kbench.planning.tasks import CellTask
+    from kbench.records.axes import Axis
     from kbench.records.values import Backend, Device, Outcome
     from kbench.store import CellFolder, GuestReport
+
+
+@hooks.fills
+def axes() -> Sequence[Axis]:
+    """`--workers`, `--scaling`, and what `--threads` means beside them."""
+    from kbench.features.workers.axes import OF_FEATURE
+
+    return OF_FEATURE
 
 
 @hooks.fills
@@ -35,6 +45,36 @@ class OfFramework(Engine):
         from kbench.features.workers import possible
 
         return possible.kind(backend, apart), possible.why_not(row, backend, device, gpus, apart)
+
+    def numbers(self, task: CellTask, run_paths: RunPaths) -> Sequence[int]:
+        """All, or the one of a machine's own worker."""
+        from kbench.features.workers import processes
+
+        return processes.numbers(task, run_paths)
+
+    def workers_in_each(self, task: CellTask) -> int:
+        """One, or all."""
+        from kbench.features.workers import processes
+
+        return task.workers // processes.count(task)
+
+    def addresses(self, task: CellTask, run_paths: RunPaths) -> Sequence[str]:
+        """Of each worker, or of the first."""
+        from kbench.features.workers import processes
+
+        return processes.addresses(task, run_paths)
+
+    def devices(self, task: CellTask, run_paths: RunPaths, number: int) -> Sequence[Device]:
+        """A GPU for each worker."""
+        from kbench.features.workers import processes
+
+        return processes.devices(task, run_paths, number)
+
+    def told(self, task: CellTask, run_paths: RunPaths, number: int, addresses: Sequence[str]) -> Mapping[str, Any]:
+        """Its number, and how many share the work."""
+        from kbench.features.workers import processes
+
+        return processes.told(task, run_paths, number, addresses)
 
     def outcome(
         self,

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from kbench.cells.launcher import Exit
 from kbench.cells.outcomes import MOST_REASON, is_lost, outcome_of
+from kbench.features.workers import processes
 from kbench.features.workers.events import told
 from kbench.planning.tasks import CellTask
 from kbench.records.values import Outcome
@@ -34,9 +35,11 @@ def outcome(
 
     first: as the first worker on this machine tells it, whose number is rank.
     """
+    if processes.count(task) == 1:
+        return first
     if ended.timed_out:
         done, more = first.reason.rsplit("; ", 1)
-        waited = _waited_apart(rank, reports[0]) if task.apart else _waited(ended, reports)
+        waited = _waited_apart(rank, reports[0]) if processes.apart(task) else _waited(ended, reports)
         return replace(first, reason=f"{done}: {waited}; {more}")
     if ended.over_memory:
         return first

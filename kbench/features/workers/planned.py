@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kbench.features.workers.axes import WEAK, scaling
 from kbench.planning import request as requests
 from kbench.planning.plan import Plan
 from kbench.records import axes
@@ -14,9 +15,9 @@ def lines(plan: Plan) -> list[str]:
     if not several:
         return []
     counts = ", ".join(map(str, sorted({task.workers for task in plan.tasks})))
-    shared = "each has a batch" if several[0].scaling == axes.WEAK else "they share each batch"
+    shared = "each has a batch" if scaling(several[0]) == WEAK else "they share each batch"
     threads = "threads: each has so many" if plan.request.threads_each else "they divide the cores"
-    found = [f"  workers    {counts}: {several[0].scaling} scaling, {shared}; {threads}"]
+    found = [f"  workers    {counts}: {scaling(several[0])} scaling, {shared}; {threads}"]
     most = max(several, key=lambda task: task.workers * task.threads)
     if most.device == "cpu" and most.workers * most.threads > cores:
         of_each = axes.shown(axes.by_name(axes.THREADS), most.threads)

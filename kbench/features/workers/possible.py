@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kbench.planning.tasks import DIVIDING, MACHINES, PROCESSES, CellTask
-from kbench.records.axes import WEAK
+from kbench.features.workers.axes import WEAK, scaling
+from kbench.features.workers.processes import DIVIDING, MACHINES, PROCESSES
+from kbench.planning.tasks import CellTask
 from kbench.records.values import TRAIN, Backend, Device
 
 
@@ -28,7 +29,7 @@ def why_not(row: CellTask, backend: Backend, device: Device, gpus: Sequence[Devi
         f"{backend.one_thread_each}: give each one thread with --threads 1": (
             bool(backend.one_thread_each) and device.kind == "cpu" and row.threads > 1
         ),
-        f"a batch of {row.batch_size:,} cannot be divided among {row.workers} workers": row.scaling != WEAK
+        f"a batch of {row.batch_size:,} cannot be divided among {row.workers} workers": scaling(row) != WEAK
         and row.batch_size % row.workers > 0,
         f"{row.workers} workers need {row.workers} GPUs from {device.label} on, of which this machine has {there}": (
             device.kind == "gpu" and there < row.workers and not apart

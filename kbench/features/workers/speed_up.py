@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kbench.additions import Column, Comparison
+from kbench.features.workers.axes import SCALING, WEAK, scaling
 from kbench.records import axes
-from kbench.records.axes import THREADS, WEAK, WORKERS
+from kbench.records.axes import THREADS, WORKERS
 from kbench.records.values import Interval
 from kbench.summary import Figure, Summary
 from kbench.tables.entries import with_half
@@ -20,10 +21,14 @@ KIND = "one worker"  # of the same backend
 _SAME_THREADS = 1 << 20  # of a reference: more than any number of threads
 
 
+def _count(row: Summary) -> int:
+    return int(row.key[WORKERS] or 1)
+
+
 def _suits(backends: Mapping[str, Mapping[str, object]]) -> Callable[[Timed, Timed], int]:
     def is_alone(row: Timed, other: Timed) -> int:
         """Whether the other is one worker: best with as many threads as each has, else with most."""
-        if row.row.workers == 1 or other.row.workers > 1:
+        if _count(row.row) == 1 or _count(other.row) > 1:
             return 0
         threads = other.key[THREADS]
         return _SAME_THREADS if row.key[THREADS] == threads else 1 + (threads if isinstance(threads, int) else 0)
@@ -46,7 +51,7 @@ def interval(row: Summary) -> Interval | None:
 def efficiency(row: Summary) -> float | None:
     """Of a worker: its part of the speed-up."""
     gain = speed_up(row)
-    return gain and gain / row.workers
+    return gain and gain / _count(row)
 
 
 def _shown_efficiency(row: Summary) -> str:
@@ -59,7 +64,7 @@ def sentences(rows: Sequence[Summary]) -> list[str]:
     groups: dict[tuple[int, int | None], list[Summary]] = {}
     for row in rows:
         if speed_up(row) is not None:
-            groups.setdefault((row.workers, row.threads), []).append(row)
+            groups.setdefault((_count(row), row.threads), []).append(row)
     several = len({threads for _, threads in groups}) > len({workers for workers, _ in groups})
     made = []
     for (workers, threads), group in sorted(groups.items(), key=lambda item: (item[0][0], item[0][1] or 0)):
@@ -78,10 +83,10 @@ def _times(row: Summary, unit: str = "") -> str:
 
 
 def _on_speed_up(rows: Sequence[Summary]) -> str:
-    gained = {row.threads for row in rows if row.workers > 1 and speed_up(row) is not None}
+    gained = {row.threads for row in rows if _count(row) > 1 and speed_up(row) is not None}
     if not gained:
         return ""
-    alone = {row.threads for row in rows if row.workers == 1}
+    alone = {row.threads for row in rows if _count(row) == 1}
     same = bool(alone) and gained <= alone
     of_one = "with as many threads as each of several" if same else "which has all cores that several divide"
     return f"speed-up: samples/s over those of one worker of the same backend, {of_one}."
@@ -93,7 +98,7 @@ def _on_efficiency(rows: Sequence[Summary]) -> str:
 
 def _on_scaling(rows: Sequence[Summary]) -> str:
     """How several workers share the batches; a run has one way."""
-    ways = {row.scaling == WEAK for row in rows if row.workers > 1}
+    ways = {scaling(row.key) == WEAK for row in rows if _count(row) > 1}
     strong = "Strong scaling: all workers share each batch." if False in ways else ""
     weak = "Weak scaling: each worker has a batch of the batch size, at the same learning rate."
     return " ".join(filter(None, (strong, weak if True in ways else "")))
@@ -101,16 +106,18 @@ def _on_scaling(rows: Sequence[Summary]) -> str:
 
 COMPARISON = Comparison(KIND, _suits, along=(WORKERS, THREADS), in_words=sentences)
 COLUMNS = (
+    Column(WORKERS, "batch_making_seconds", None, Figure(), _count),
+    Column(SCALING, WORKERS, None, Figure(), lambda row: scaling(row.key), remark=_on_scaling),
     Column(
         "speed_up",
-        "scaling",
+        SCALING,
         None,
         Figure(title="speed-up", shown="comparison"),
         speed_up,
         entry=lambda row: with_half(speed_up(row), interval(row)),
         remark=_on_speed_up,
     ),
-    Column("speed_up_interval", "speed_up", None, Figure("speed_up", "ends"), interval, remark=_on_scaling),
+    Column("speed_up_interval", "speed_up", None, Figure("speed_up", "ends"), interval),
     Column(
         "efficiency",
         "speed_up_interval",

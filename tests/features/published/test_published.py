@@ -138,7 +138,7 @@ def test_figures_stand_beside_rows_with_as_many_workers() -> None:
     figures = [replace(FIGURE, gpus=gpus, metric="epoch_time", value=9.0) for gpus in (1, 2, 4)]
     rows = [summary("keras3/jax", workers=count, seconds_per_1000_samples=2.0) for count in (1, 2)]
     found = published.beside_figures(rows, figures)
-    pairs = {(one.row.workers, one.figure.gpus): one.differs for one in found}
+    pairs = {(one.row.value("workers"), one.figure.gpus): one.differs for one in found}
     assert set(pairs) == {(1, 1), (1, 2), (1, 4), (2, 2)}
     assert [any("GPUs published" in why for why in how) for how in pairs.values()] == [
         gpus != workers_ for workers_, gpus in pairs

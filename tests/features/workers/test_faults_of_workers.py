@@ -16,9 +16,9 @@ from fake_runs import cell
 from faults.staged_runs import run_all, staged, staged_task
 
 from kbench import store
-from kbench.cells import launcher, orphans, workers
+from kbench.cells import launcher, orphans
 from kbench.cells.runner import EpochProgress, Listener
-from kbench.features.workers import events
+from kbench.features.workers import events, processes
 from kbench.planning.tasks import CellTask
 from kbench.records.values import Measured
 
@@ -148,15 +148,15 @@ def test_one_that_runs_out_of_memory_is_named(stage: Stage) -> None:
 
 def test_a_port_that_was_taken_meanwhile_is_named(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     with contextlib.ExitStack() as stack, socket.create_server(("127.0.0.1", 0)) as taken:
-        there = workers.addresses(2)
+        there = processes.free_addresses(2)
         asked: list[int] = []
 
         def first_taken(count: int) -> list[str]:
             asked.append(count)
-            return [f"127.0.0.1:{taken.getsockname()[1]}", there[1]] if len(asked) == 1 else workers_addresses(count)
+            return [f"127.0.0.1:{taken.getsockname()[1]}", there[1]] if len(asked) == 1 else free_addresses(count)
 
-        workers_addresses = workers.addresses
-        monkeypatch.setattr(workers, "addresses", first_taken)
+        free_addresses = processes.free_addresses
+        monkeypatch.setattr(processes, "free_addresses", first_taken)
         stack.callback(taken.close)
         status, reason = stage.fate("")
     assert status == "failed" and reason.startswith("worker 0: another program took its port meanwhile (")
@@ -164,7 +164,7 @@ def test_a_port_that_was_taken_meanwhile_is_named(stage: Stage, monkeypatch: pyt
 
 
 def test_ports_are_free_each_another_and_of_this_machine_alone() -> None:
-    found = workers.addresses(4)
+    found = processes.free_addresses(4)
     assert len({*found}) == 4 and all(one.startswith("127.0.0.1:") for one in found)
     for one in found:
         with socket.create_server(("127.0.0.1", int(one.partition(":")[2]))):

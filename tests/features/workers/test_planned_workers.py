@@ -10,14 +10,15 @@ import pytest
 from fake_runs import request
 
 from kbench.base import paths
-from kbench.cells import workers
 from kbench.cells.place import Place
 from kbench.cells.spec import RunPaths
 from kbench.errors import UserError
+from kbench.features.workers import processes
 from kbench.machine import devices
 from kbench.planning import plan
 from kbench.planning import request as requests
 from kbench.planning.tasks import CellTask
+from kbench.records import axes
 from kbench.records.values import Device
 from kbench.selection import backends, examples
 
@@ -60,6 +61,14 @@ def test_workers_divide_the_cores_unless_the_user_says_how_many_threads_each_has
     assert "threads" in cells(workers=(1, 2))[0].varied, "a table says how many each has"
 
 
+def test_without_the_feature_a_run_of_several_workers_is_not_planned_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = request(backends=(NAME,), examples=(str(EXAMPLES["mnist_cnn"].path),), workers=(2,))
+    monkeypatch.setattr(axes, "every", lambda: axes.AXES)
+    with pytest.raises(UserError, match="does not have the feature that measures with several workers"):
+        plan.make_plan(asked, {NAME: BACKENDS[NAME]}, ())
+    assert len(plan.make_plan(asked.at(workers=(1,)), {NAME: BACKENDS[NAME]}, ()).tasks) == 1
+
+
 def test_the_batch_is_that_of_all_workers_or_of_each() -> None:
     for scaling, sizes in (("strong", [128, 128]), ("weak", [128, 256])):
         found = cells(workers=(1, 2), scaling=(scaling,))
@@ -91,16 +100,16 @@ def test_what_cannot_have_several_workers_is_unsupported_with_the_reason(asked: 
 
 def test_one_worker_is_the_same_cell_as_before_there_were_any() -> None:
     (one,), (other,) = cells(), cells(workers=(1,))
-    assert (one.identity, one.engine, one.processes) == (other.identity, "", 1)
+    assert (one.identity, one.engine, processes.count(one)) == (other.identity, "", 1)
     assert cells(workers=(2,))[0].identity != one.identity
-    assert [one.processes for one in cells(workers=(1, 2), engine="processes")] == [1, 2]
-    assert [one.processes for one in cells(workers=(1, 2), engine="devices")] == [1, 1]
+    assert [processes.count(one) for one in cells(workers=(1, 2), engine="processes")] == [1, 2]
+    assert [processes.count(one) for one in cells(workers=(1, 2), engine="devices")] == [1, 1]
 
 
 def test_a_worker_on_a_machine_of_its_own_has_all_its_cores_and_one_of_its_gpus() -> None:
     one, two = cells(workers=(1, 2), worker_per_machine=True)
     assert (one.threads, two.threads) == (8, 8) and "threads" not in two.varied
-    assert (one.engine, two.engine, two.processes) == ("", "machines", 2)
+    assert (one.engine, two.engine, processes.count(two)) == ("", "machines", 2)
     assert one.identity == cells(workers=(1,))[0].identity and two.identity != cells(workers=(2,))[0].identity
     asked: dict[str, Any] = {"workers": (4,), "device": ("gpu:0",), "gpus": GPUS, "worker_per_machine": True}
     (four,) = cells(**asked)
@@ -108,7 +117,7 @@ def test_a_worker_on_a_machine_of_its_own_has_all_its_cores_and_one_of_its_gpus(
         run=Path(), devices={"gpu:0": GPUS[0]}, examples={}, data={}, published_weights={}, environments={},
         passed={}, gpus=GPUS, place=Place(3, ("10.0.0.1",) * 4, "a"),
     )  # fmt: skip
-    assert workers.numbers(four, here) == [3] and workers.devices_of(four, here, 3) == GPUS[:1]
+    assert processes.numbers(four, here) == [3] and processes.devices(four, here, 3) == GPUS[:1]
 
 
 def test_a_backend_whose_workers_hang_with_several_threads_is_not_started_so() -> None:
@@ -127,7 +136,7 @@ def test_workers_that_are_devices_of_one_process_are_on_one_machine() -> None:
     assert reasons(engine="", **asked) == ["its engine has none"]
     assert reasons(engine="devices", keys={"one_machine": "fit fails"}, **asked) == ["fit fails"]
     _, two = cells(engine="devices", keys={"workers_apart": True}, **asked)
-    assert (two.engine, two.processes, two.apart) == ("machines, dividing batches", 2, True)
+    assert (two.engine, processes.count(two), processes.apart(two)) == ("machines, dividing batches", 2, True)
 
 
 def test_all_machines_find_the_same_address_for_a_cell_and_the_next_attempt_another() -> None:
@@ -154,13 +163,10 @@ def test_a_machine_takes_part_in_the_cells_that_have_its_worker_and_waits_for_al
 
 def test_a_machine_without_the_environment_says_so_before_others_wait_for_it() -> None:
     alone, several = cells(workers=(1, 2), worker_per_machine=True)
-    here = RunPaths(
-        run=Path(), devices={}, examples={}, data={}, published_weights={}, passed={},
-        environments={alone.environment: "no Python 3.11"},
-    )  # fmt: skip
-    workers.check_environments([alone], here)
+    place, lacking = Place(1, ("a", "b"), ""), {alone.environment: "no Python 3.11"}
+    place.check_environments([alone], lacking)
     with pytest.raises(UserError, match=r"keras3/torch is unavailable on this machine: no Python 3\.11"):
-        workers.check_environments([alone, several], here)
+        place.check_environments([alone, several], lacking)
 
 
 def test_a_process_sees_the_gpus_of_its_workers_alone() -> None:

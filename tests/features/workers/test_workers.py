@@ -81,9 +81,10 @@ def test_each_sample_is_read_once_an_epoch_and_each_worker_has_a_part(
 def test_a_row_whose_workers_did_something_else_is_not_compared() -> None:
     alone = measured(swept(1, 2), 9.0, 2.0, 2.01)
     right, wrong = (summarise([alone, of_workers(about)]) for about in (told(2), told(2, samples=400)))
-    assert [speed_up.speed_up(row) is not None for row in sorted(right, key=lambda row: row.workers)] == [False, True]
+    ordered = sorted(right, key=lambda row: row.value("workers"))
+    assert [speed_up.speed_up(row) is not None for row in ordered] == [False, True]
     assert [speed_up.speed_up(row) for row in wrong] == [None, None]
-    assert [row.differs != () for row in sorted(wrong, key=lambda row: row.workers)] == [False, True]
+    assert [row.differs != () for row in sorted(wrong, key=lambda row: row.value("workers"))] == [False, True]
 
 
 def speeds(**more: Any) -> list[Summary]:
@@ -98,14 +99,14 @@ def speeds(**more: Any) -> list[Summary]:
 
 
 def test_the_speed_up_is_against_one_worker_with_as_many_threads_as_each_or_else_with_all() -> None:
-    rows = {(row.workers, row.threads): row for row in speeds()}
+    rows = {(row.value("workers"), row.threads): row for row in speeds()}
     assert speed_up.speed_up(rows[2, 1]) == pytest.approx(4.0 / 2.2, rel=0.02)
     assert speed_up.speed_up(rows[2, 2]) == pytest.approx(2.4 / 2.0, rel=0.02)
     assert speed_up.efficiency(rows[2, 1]) == pytest.approx(4.0 / 2.2 / 2, rel=0.02)
     assert speed_up.speed_up(rows[1, 1]) is speed_up.speed_up(rows[1, 2]) is None
     ratio, interval = rows[2, 1].ratios[speed_up.KIND], speed_up.interval(rows[2, 1])
     assert ratio.interval and interval and interval.low == 1 / ratio.interval.high
-    divided = [row for row in speeds() if (row.workers, row.threads) in ((1, 2), (2, 1))]
+    divided = [row for row in speeds() if (row.value("workers"), row.threads) in ((1, 2), (2, 1))]
     (lines,) = scaling.within(divided)
     assert (lines.axis.name, [point.at for point in lines.lines[0].points]) == ("workers", [1, 2])
     assert lines.ideal[1][1] / lines.ideal[0][1] == lines.ideal[1][0] / lines.ideal[0][0]
