@@ -42,11 +42,12 @@ from kbench.errors import UserError
 
 if TYPE_CHECKING:
     from kbench.analysis.rows import Analysis
+    from kbench.commands.finding import DoctorFinding
     from kbench.planning.plan import Plan
     from kbench.planning.request import Request
     from kbench.planning.tasks import CellTask
     from kbench.records.axes import Axis
-    from kbench.records.values import Backend, Device, Example
+    from kbench.records.values import Backend, Build, Device, Example
     from kbench.records.workloads import Workload
     from kbench.store import RunRecord, RunResults
 
@@ -84,6 +85,14 @@ class Hooks:
     @_declares
     def planned_work(self, plan: Plan) -> Sequence[str]:  # type: ignore[empty-body]
         """More such lines, further below: on how its cells are measured."""
+
+    @_declares(firstresult=True)
+    def add_packages(self, backend: Backend, build: Build, folder: Path, log: Path) -> bool | None:
+        """Add to a backend's new environment what no package index has; None if it cannot. Raises InstallFailed."""
+
+    @_declares
+    def tools(self) -> Sequence[DoctorFinding]:  # type: ignore[empty-body]
+        """What `doctor` says of the programs that it uses."""
 
     @_declares(firstresult=True)
     def guest_driver(self, task: CellTask) -> GuestDriver | None:
@@ -250,6 +259,16 @@ def planned(request: Request) -> list[str]:
 def planned_work(plan: Plan) -> list[str]:
     """And on how its cells are measured."""
     return [line for lines in plugins().hook.planned_work(plan=plan) for line in lines]
+
+
+def add_packages(backend: Backend, build: Build, folder: Path, log: Path) -> bool:
+    """Whether a feature has added what no package index has. Raises InstallFailed."""
+    return bool(plugins().hook.add_packages(backend=backend, build=build, folder=folder, log=log))
+
+
+def tools() -> list[DoctorFinding]:
+    """What `doctor` says of the programs that features use."""
+    return [finding for of_feature in plugins().hook.tools() for finding in of_feature]
 
 
 def guest_driver(task: CellTask) -> GuestDriver | None:

@@ -1,4 +1,4 @@
-"""What `doctor` says about data, the browser, apt, and the commands with which the README begins."""
+"""What `doctor` says about data, tools such as the browser, and the commands with which the README begins."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from kbench import datasets
+from kbench import datasets, hooks
 from kbench.base import paths
 from kbench.bootstrap import browser
 from kbench.cli import arguments
 from kbench.commands.finding import DoctorFinding
-from kbench.datasets import SYNTHETIC, Origin, addresses, archives, describe, fetch
+from kbench.datasets import SYNTHETIC, Origin, archives, describe, fetch
 from kbench.datasets.registry import REGISTRY
-from kbench.environments import debian
 from kbench.errors import UserError
 from kbench.records.values import CHANNELS_FIRST, CHANNELS_LAST, Backend, Example
 from kbench.selection import names
@@ -75,24 +73,9 @@ def _damage(name: str, mirror: Path | None) -> str:
 
 
 def tools() -> list[DoctorFinding]:
-    """The browser, for the tests of report.html, and apt."""
+    """The browser, for the tests of report.html, and those of features."""
     none = f"none, only needed by the tests of report.html: {browser.WANTED}"
-    return [DoctorFinding("browser", browser.find() or none), DoctorFinding("apt", _apt())]
-
-
-def _apt() -> str:
-    path = shutil.which("apt-get")
-    if path is None:
-        return "none: only some native backends use it"
-    try:
-        mirrors = list(dict.fromkeys(debian.mirrors()))
-    except debian.Failed as error:
-        return str(error)
-    asked = addresses.ask(mirrors)
-    hosts = [str(urlsplit(address).hostname) for address, why in asked.items() if not why]
-    whys = list(dict.fromkeys(why for why in asked.values() if why))
-    said = [f"packages from {', '.join(dict.fromkeys(hosts))}"] if hosts else [] if whys else ["no mirror"]
-    return ", ".join([path, *said, *whys])
+    return [DoctorFinding("browser", browser.find() or none), *hooks.tools()]
 
 
 def commands(

@@ -8,7 +8,6 @@ import json
 import os
 import platform
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -18,6 +17,7 @@ from pathlib import Path
 import filelock
 from packaging.utils import canonicalize_name
 
+from kbench import hooks
 from kbench.base import paths
 from kbench.base.whole_folders import whole_in_place
 from kbench.environments import costs, installers, interpreters
@@ -29,7 +29,6 @@ from kbench.errors import Unavailable, UserError
 from kbench.records.values import Backend, Build, Environment
 
 LIBRARIES = "kbench-lib"
-DEBIAN = "debian"
 INSTALL_SECONDS = 3600  # several GB of CUDA libraries over a slow line
 
 IMPORT_ONCE = """
@@ -147,7 +146,8 @@ def _make(
             installers.run(command, log, installers.uv_environment(), folder.parent, INSTALL_SECONDS)
             python = python_of(folder)
             installers.sync(python, build.lock, build.indexes, log, INSTALL_SECONDS)
-            _add_debian(backend, build, folder, log)
+            if build.debian_lock and not hooks.add_packages(backend, build, folder, log):
+                raise installers.InstallFailed("this kbench has no feature that unpacks packages of Debian")
             _add_libraries(backend, folder, log)
             _check_installed(build, python, folder, log)
             made = _environment(backend, build, folder, str(interpreter.library_folder or ""), folder.parent.parent)
@@ -170,21 +170,6 @@ def _mark(build: Build, folder: Path, interpreter: Interpreter, seconds: float) 
     draft = folder / f"{MARKER}.draft"
     draft.write_text(json.dumps(details, indent=1), encoding="utf-8")
     draft.replace(folder / MARKER)
-
-
-def _add_debian(backend: Backend, build: Build, folder: Path, log: Path) -> None:
-    """Unpacks the packages of Debian. Of their Python packages only the framework's is imported."""
-    if build.debian_lock is None:
-        return
-    script = Path(__file__).with_name("debian.py")
-    command = [sys.executable, "-I", str(script), str(build.debian_lock), str(folder / DEBIAN)]
-    installers.run(command, log, os.environ, build.debian_lock.parent, INSTALL_SECONDS)
-    *_, name = backend.imported
-    package = folder / DEBIAN / "usr/lib/python3/dist-packages" / name
-    if not package.is_dir():
-        raise installers.InstallFailed(f"its packages of Debian have no Python package {name}")
-    (site_packages,) = folder.glob("lib/python*/site-packages")
-    (site_packages / name).symlink_to(package)
 
 
 def _add_libraries(backend: Backend, folder: Path, log: Path) -> None:

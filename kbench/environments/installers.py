@@ -1,4 +1,4 @@
-"""Runs uv, the C compiler, py-rattler and what unpacks Debian packages. All of their output goes to a log."""
+"""Runs uv, the C compiler, py-rattler and what features install with. All of their output goes to a log."""
 
 from __future__ import annotations
 

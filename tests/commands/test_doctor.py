@@ -12,7 +12,6 @@ from fake_bench import Bench, Said
 from kbench.bootstrap import browser
 from kbench.commands import doctor, doctor_data
 from kbench.datasets import addresses
-from kbench.environments import debian
 from kbench.machine import devices
 from kbench.records.values import Device
 from kbench.selection import backends
@@ -26,7 +25,7 @@ def clinic(bench: Bench, tmp_path: Path) -> Bench:
     bench.patch.setenv("KBENCH_CACHE", str(tmp_path / "cache"))
     bench.patch.setattr(doctor, "known_backends", lambda: backends.load_all(bench.backends))
     bench.patch.setattr(addresses, "ask", lambda asked: dict.fromkeys(asked, ""))
-    bench.patch.setattr(debian, "mirrors", lambda: ["http://deb.example/debian"])
+    bench.patch.setattr("kbench.features.native.debian.mirrors", lambda: ["http://deb.example/debian"])
     bench.patch.setattr(browser, "find", lambda: "/usr/bin/chromium")
     readme = tmp_path / "README.md"
     readme.write_text("Type\n\n    python run.py --backends fake\n\nor\n\n    python run.py test\n")

@@ -10,10 +10,13 @@ from kbench.additions import Column, Comparison, GuestDriver, InPlace, Plot, Tol
 from kbench.records.values import NATIVE
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kbench.analysis.rows import Analysis
+    from kbench.commands.finding import DoctorFinding
     from kbench.planning.tasks import CellTask
     from kbench.plots.styles import Key, RowStyle, Style
-    from kbench.records.values import Backend, Device, Example
+    from kbench.records.values import Backend, Build, Device, Example
     from kbench.summary import Summary
 
 
@@ -49,6 +52,25 @@ def columns() -> Sequence[Column]:
     from kbench.features.native.comparison import COLUMNS
 
     return COLUMNS
+
+
+@hooks.fills
+def add_packages(backend: Backend, build: Build, folder: Path, log: Path) -> bool | None:
+    """Those of Debian, which one framework needs."""
+    if build.debian_lock is None:
+        return None
+    from kbench.features.native import packages
+
+    packages.add(backend, build.debian_lock, folder, log)
+    return True
+
+
+@hooks.fills
+def tools() -> Sequence[DoctorFinding]:
+    """Apt, whose mirrors have them."""
+    from kbench.features.native import packages
+
+    return (packages.apt(),)
 
 
 @hooks.fills

@@ -8,9 +8,9 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-import debian_mirror
 import pytest
 from fake_backends import installable
+from features.native import debian_mirror
 
 from kbench.environments import ensure, packages
 from kbench.errors import Unavailable
