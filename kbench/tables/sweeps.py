@@ -22,7 +22,7 @@ def varies(rows: Sequence[Summary]) -> bool:
     return any(axis.number for axis in axes.varying(row.key for row in rows))
 
 
-def winners(rows: Sequence[Summary], does: str, unknown: set[Point]) -> str:
+def winners(rows: Sequence[Summary], does: str, unknown: Sequence[Point]) -> str:
     """Which backend is fastest, and in how many of the rankings; empty where none is known or there is no other."""
     rankings = dict.fromkeys(row.ranking for row in rows if TO_FASTEST in row.ratios and row.ranking not in unknown)
     wins = Counter(row.backend for row in rows if row.ranking in rankings and row.ratios[TO_FASTEST].value == 1)

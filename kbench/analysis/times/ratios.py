@@ -145,11 +145,11 @@ def _with(row: Summary, baseline: str, found: Sequence[Ratio]) -> Summary:
     return replace(row, baseline=baseline, ratios=by_kind, verdict=counts.verdict if counts else "")
 
 
-def without_fastest(rows: Sequence[Summary]) -> set[Point]:
+def without_fastest(rows: Sequence[Summary]) -> list[Point]:
     """The rankings of which no fastest row is known, since no other could be compared with it."""
     others = [row for row in rows if (ratio := row.ratios.get(TO_FASTEST)) and ratio.value != 1]
     compared = {row.ranking for row in others if row.ratios[TO_FASTEST].verdict != NOT_COMPARED}
-    return {row.ranking for row in others} - compared
+    return [ranking for ranking in dict.fromkeys(row.ranking for row in others) if ranking not in compared]
 
 
 def _ratio(kind: str, one: Timed, reference: Timed, alpha: float, precision: float) -> Ratio:

@@ -68,9 +68,11 @@ def test_input_without_an_answer_says_how_to_give_one(tmp_path: Path) -> None:
         ("my_helpers", "; if that is a package, --with my_helpers installs it"),
     ],
 )
-def test_a_name_that_nobody_knows_may_be_no_package(name: str, advice: str, tmp_path: Path) -> None:
+def test_a_name_that_nobody_knows_may_be_no_package(
+    name: str, advice: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with guest(tmp_path, "kbench_script.hosting.reasons") as (reasons,):
-        reasons.is_there = lambda name, inside="": False
+        monkeypatch.setattr(reasons, "is_there", lambda name, inside="": False)
         files = SimpleNamespace(is_own=lambda file: False, statements=list, text=lambda: "")
         error = ModuleNotFoundError(f"No module named {name!r}", name=name)
         assert reasons.reason_of(error, None, files, PROGRAM, "")["message"].endswith(advice)
