@@ -165,6 +165,21 @@ def test_a_host_killed_again_and_again_loses_nothing_and_leaves_nothing(
         assert gone(run)
 
 
+def test_a_held_guest_ends_though_its_host_and_the_watchdog_are_killed(bench: Bench, pipe: Pipe) -> None:
+    hold = f"import os, signal; held = os.open({str(pipe.path)!r}, os.O_WRONLY); os.write(held, b'x')"
+    bench.example("my_example.py", dying(f"{hold}; os.kill(os.getpid(), signal.SIGSTOP)"))
+    host = bench.start("--backends", "fake", "--examples", "my_example.py", "--device", "cpu", "--name", "killed")
+    try:
+        assert pipe.starts()
+        for child in psutil.Process(host.pid).children():
+            if orphans.__name__ in child.cmdline():
+                child.kill()
+    finally:
+        host.kill()
+        host.communicate()
+    assert pipe.ended() and gone(bench.results / "killed")
+
+
 def test_guests_end_with_a_host_that_is_killed_and_so_does_what_they_started(bench: Bench, pipe: Pipe) -> None:
     # A guest that hears nothing and holds the pipe, as does what it started in another session.
     hold = f"import os, signal; held = os.open({str(pipe.path)!r}, os.O_WRONLY)"
