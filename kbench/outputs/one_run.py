@@ -24,7 +24,7 @@ from kbench.plots.styles import OWN, Style, caption, key, row_styles, same_learn
 from kbench.records import axes
 from kbench.records.values import FAILED, TIMEOUT, Measured
 from kbench.report.page import html
-from kbench.store.files import os_errors_as_user_errors, remove_others, replace
+from kbench.store.files import remove_others, replace
 from kbench.store.reading import RunResults
 from kbench.summary import Summary
 from kbench.tables import data
@@ -63,8 +63,7 @@ def rebuild(analysis: ToldRun, style: Style = OWN, plots: bool = True) -> list[P
         files |= of_example
     store.make_folder(run)
     if plots:
-        with os_errors_as_user_errors("make", run / "plots"):
-            (run / "plots").mkdir(exist_ok=True)
+        store.make_own_folder(run / "plots")
     for name, content in files.items():
         # Not durable: files lost in a power cut can be derived again, and waiting for the disk is slow.
         replace(run / name, content, durable=False)

@@ -32,7 +32,7 @@ from kbench.summary import Summary
 from kbench.tables import text
 from kbench.tables.answers import answer
 from kbench.tables.content import by_example
-from kbench.words.text import at_blanks, plain
+from kbench.words.text import at_blanks, plain, without_controls
 
 TABLE = "table"
 _FROM_OUTSIDE = re.compile("Connection|URLError|HTTPError|Timeout|No space left")  # in an error
@@ -86,7 +86,7 @@ def print_plan(plan: Plan, missing: Sequence[str], instead: str = "", file: Text
             if one.id in plan.impossible
         )
         lines += [f"             {line}" for line in dict.fromkeys(reasons)]
-    print("\n".join(lines), file=file or sys.stdout, flush=True)
+    print("\n".join(map(without_controls, lines)), file=file or sys.stdout, flush=True)
 
 
 QUIET, USUAL, VERBOSE = "quiet", "usual", "verbose"
@@ -98,7 +98,7 @@ def cell_title(task: CellTask) -> str:
     layout = f" {task.image_data_format}" if task.input == "image" else ""
     values = task.key.only(task.varied).values
     varying = "".join(f" {axes.shown(axes.by_name(name), value)}" for name, value in values)
-    return f"{task.example} on {task.backend}{layout}{varying}{repeat}"
+    return plain(f"{task.example} on {task.backend}{layout}{varying}{repeat}")
 
 
 def print_cell_output(run: Path, task: CellTask) -> None:

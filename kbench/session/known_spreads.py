@@ -27,7 +27,7 @@ def priors(plan: Plan) -> Priors:
 def keep(analysis: Analysis) -> None:
     """Add what the run shows to the user's own; nothing of a busy machine, or if the cache cannot be written."""
     run = analysis.run
-    source = f"{run.name} {run.created}"
+    source = run.created  # to a microsecond; its folder may have another name by then
     rows = observed(analysis.row_cells, run.short, source, provenance.whole_cores(run.provenance))
     if not rows or machine_stability.is_busy(run.measured, run.provenance):
         return

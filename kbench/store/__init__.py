@@ -13,6 +13,7 @@ from kbench.store.finding import latest as latest
 from kbench.store.finding import names as names
 from kbench.store.packed import is_packed as is_packed
 from kbench.store.packed import make_folder as make_folder
+from kbench.store.packed import make_own_folder as make_own_folder
 from kbench.store.packed import pack as pack
 from kbench.store.packed import packed_file as packed_file
 from kbench.store.packed import raw_folder as raw_folder

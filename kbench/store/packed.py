@@ -74,6 +74,17 @@ def make_folder(run: Path) -> None:
             run.mkdir(exist_ok=True)
 
 
+def make_own_folder(folder: Path) -> None:
+    """Make a folder in a run's for derived files. A link in its place goes: it may lead to the files of others.
+
+    Raises UserError.
+    """
+    with os_errors_as_user_errors("make", folder):
+        if folder.is_symlink():
+            folder.unlink()
+        folder.mkdir(exist_ok=True)
+
+
 def raw_folder(run: Path) -> Path:
     """The folder with the raw files of a run: its own, or a copy of those of a packed one. Raises UserError."""
     if not is_packed(run):

@@ -29,7 +29,7 @@ class RunRecord:
     """The contents of a run's run.json."""
 
     folder: Path  # with what is derived from the run; that of a packed one need not be there
-    name: str  # as given when it was made; the folder may have been renamed since
+    name: str
     created: str  # UTC, ISO 8601
     request: Mapping[str, Any]  # what was asked for; see kbench.planning.request
     plan: Mapping[str, Any]
@@ -86,6 +86,12 @@ def read(run: Path, known: ReadCells | None = None) -> RunResults:
     return measured_of(read_record(run), known)
 
 
+def _name(run: Path, record: Mapping[str, Any]) -> str:
+    """What its folder is called now; with the name of the whole run, if it is that of one kind of machine."""
+    whole, part, _ = str(record.get("name", "")).rpartition("/")
+    return f"{whole}{part}{run.name}"
+
+
 def read_record(run: Path) -> RunRecord:
     """The contents of run.json in the folder `run`; raises what `read` does."""
     if is_cluster(run):
@@ -113,7 +119,7 @@ def read_record(run: Path) -> RunRecord:
     cells = [_cell(run, value) for value in planned]
     return RunRecord(
         folder=run,
-        name=str(record.get("name", run.name)),
+        name=_name(run, record),
         created=str(record.get("created", "")),
         request=request,
         plan=plan,

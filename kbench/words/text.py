@@ -43,7 +43,12 @@ def format_ratio(ratio: float | None, verdict: str, rough: bool = False) -> str:
 
 def plain(text: str) -> str:
     """`text` on one line, without control characters, which could control the terminal."""
-    return " ".join(_CONTROL.sub(" ", _TERMINAL_SEQUENCE.sub("", text)).split())
+    return " ".join(without_controls(text).split())
+
+
+def without_controls(text: str) -> str:
+    """`text` with its blanks, and without what could control the terminal."""
+    return _CONTROL.sub(" ", _TERMINAL_SEQUENCE.sub("", text))
 
 
 def at_blanks(text: str, width: int, indent: str = "") -> str:

@@ -29,6 +29,7 @@ def test_rows_of_a_quiet_machine_are_kept_once_and_those_of_a_busy_one_are_not(
     monkeypatch.setattr(known_spreads, "observed", observed)
     known_spreads.keep(analysis([], name="busy", provenance={"cpu": {"busy": 1.5, "visible": 2}}))
     assert kept(tmp_path) == []
-    for name in ("quiet", "other", "quiet"):
-        known_spreads.keep(analysis([], name=name, provenance={"cpu": {"busy": 0.1, "visible": 2}}))
-    assert kept(tmp_path) == ["other 2026-01-01", "quiet 2026-01-01"]
+    for name, created in (("quiet", "2026-01-01"), ("other", "2026-01-02"), ("renamed", "2026-01-01")):
+        quiet = analysis([], name=name, created=created, provenance={"cpu": {"busy": 0.1, "visible": 2}})
+        known_spreads.keep(quiet)
+    assert kept(tmp_path) == ["2026-01-02", "2026-01-01"]

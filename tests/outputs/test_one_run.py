@@ -126,6 +126,23 @@ def test_pictures_that_are_no_longer_derived_go_and_the_users_own_files_stay(tmp
     assert all((plots / name).read_bytes() == b"there" for name in users)
 
 
+def test_a_run_that_was_handed_on_with_a_link_for_its_plots_writes_nothing_elsewhere(tmp_path: Path) -> None:
+    run = a_run(tmp_path)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (run / "plots").symlink_to(elsewhere)
+    one_run.rebuild(ToldRun(store.read(run)))
+    assert not list(elsewhere.iterdir())
+    assert not (run / "plots").is_symlink() and (run / "plots" / "overview.png").is_file()
+
+
+def test_a_run_is_called_as_its_folder_is_now(tmp_path: Path) -> None:
+    run = a_run(tmp_path).rename(tmp_path / "renamed")
+    one_run.rebuild(ToldRun(store.read(run)))
+    assert (run / "summary.md").read_text().startswith("# kbench: renamed\n")
+    assert "<h1>renamed</h1>" in (run / "report.html").read_text()
+
+
 def test_an_overview_of_what_is_no_longer_timed_goes(tmp_path: Path) -> None:
     run = a_run(tmp_path)
     one_run.rebuild(ToldRun(store.read(run)))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from kbench import store
 from kbench.features.cluster.tables import Rows, machines_csv, table
 from kbench.machine.provenance import kind
 from kbench.outputs.one_run import colors, rebuild, report, signed
 from kbench.outputs.told import ToldRun
 from kbench.plots.overview import overview
 from kbench.plots.styles import OWN, row_styles
-from kbench.store.files import os_errors_as_user_errors, replace
+from kbench.store.files import replace
 from kbench.store.reading import RunResults
 from kbench.tables import markdown
 from kbench.tables.answers import answer
@@ -31,8 +32,7 @@ def write(run: Path, kinds: Mapping[str, ToldRun], plots: bool = True) -> None:
         styles = row_styles(
             [row for found in rows.values() for row in found], colors([one.run for one in kinds.values()])
         )
-        with os_errors_as_user_errors("make", run / "plots"):
-            (run / "plots").mkdir(exist_ok=True)
+        store.make_own_folder(run / "plots")
         for suffix, content in overview(rows, styles, signed(OWN, list(kinds.values()))).items():
             replace(run / "plots" / f"machines.{suffix}", content, durable=False)
     replace(run / "report.html", report(kinds.values()), durable=False)
