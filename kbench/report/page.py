@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -30,7 +31,7 @@ from kbench.tables import configuration, overall
 from kbench.tables.answers import headline, over_all
 from kbench.tables.content import Table, by_example, of_table, remarks_once, table
 from kbench.tables.page import Run, versions
-from kbench.words.text import plain
+from kbench.words.text import listed, plain
 
 _SCRIPTS = (
     "vendor/vega.min.js",
@@ -55,6 +56,8 @@ _SHAPES = {
     "X": "M-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0L-1,-.6Z",
     "*": "M0,-1L.25,-.35L.95,-.31L.4,.13L.59,.81L0,.43L-.59,.81L-.4,.13L-.95,-.31L-.25,-.35Z",
 }
+NAMED = 3  # so many examples or backends stand in a title
+_BY_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-\d+)?")  # a name that nobody gave
 _DASHES = {"-": [1, 0], "--": [6, 3], ":": [1, 3], "-.": [6, 3, 1, 3]}
 
 
@@ -116,6 +119,20 @@ def _styles(chosen: Iterable[RowStyle]) -> dict[str, dict[str, Any]]:
     }
 
 
+def _title(run: Run) -> str:
+    """The run's name, if somebody gave it one; else what was measured."""
+    rows = [row for row in run.summaries if row.work.compared]
+    if not rows or not _BY_TIME.fullmatch(run.name):
+        return run.name
+    titles = dict.fromkeys(row.program if row.work.observed else row.example for row in rows)
+    backends = dict.fromkeys(row.backend for row in rows)
+    what, where = (
+        listed(map(plain, names)) if len(names) <= NAMED else f"{len(names)} {several}"
+        for names, several in ((titles, "examples"), (backends, "backends"))
+    )
+    return f"{what} on {where}"
+
+
 def _run(
     number: int,
     run: Run,
@@ -153,6 +170,7 @@ def _run(
     return {
         "id": f"r{number}",
         "name": run.name,
+        "title": _title(run),
         "created": run.created[:16].replace("T", " "),
         "machine": run.machine,
         "command": run.command,

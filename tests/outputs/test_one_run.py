@@ -143,6 +143,15 @@ def test_a_run_is_called_as_its_folder_is_now(tmp_path: Path) -> None:
     assert "<h1>renamed</h1>" in (run / "report.html").read_text()
 
 
+def test_the_title_of_a_run_that_nobody_named_says_what_was_measured(tmp_path: Path) -> None:
+    run = a_run(tmp_path).rename(tmp_path / "2026-11-29T19-02-37")
+    one_run.rebuild(ToldRun(store.read(run)))
+    page = (run / "report.html").read_text()
+    what = "mnist_cnn on keras3/jax, keras2/cntk and keras3/openvino"
+    assert f"<h1>{what}</h1>" in page and f"<title>kbench: {what}</title>" in page
+    assert "kbench · 2026-11-29T19-02-37 · " in page
+
+
 def test_an_overview_of_what_is_no_longer_timed_goes(tmp_path: Path) -> None:
     run = a_run(tmp_path)
     one_run.rebuild(ToldRun(store.read(run)))
