@@ -29,7 +29,7 @@ def outcome_of(ended: Exit, report: store.GuestReport, task: CellTask, log: Path
     error, program = report.facts.error, report.facts.program
     complete = report.has_ended(task.epochs, of_any_length=task.task == SCRIPT or bool(task.timing))
     if complete and program is not None and not program.keras and not program.exit_status:
-        complete, error = False, "it ended without having imported Keras"
+        complete, error = False, "it never imported Keras, so there is nothing to measure"
     lines = [without_passwords(plain(line)) for line in last_lines(log, LINES_KEPT)]
     end = _last_words(report, lines)
     status, after_end = FAILED, _after_end(ended, task) if complete else ""

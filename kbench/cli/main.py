@@ -52,7 +52,7 @@ def _status(argv: Sequence[str] | None) -> int:
         print("kbench: interrupted.", file=sys.stderr)
         return 130
     except OSError as error:  # an impossible path, such as one with too long a name
-        where = f"Cannot use {error.filename}" if error.filename else "The system refuses"
+        where = f"Cannot use {error.filename}" if error.filename else "Cannot write the output"
         why = f"{where}: {error.strerror or error}" if _has_current_folder() else "The current folder was removed"
         print(f"kbench: error: {plain(why)}.", file=sys.stderr)
         return 2

@@ -65,7 +65,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     },
     "--examples": {
         "metavar": "LIST",
-        "help": "names from `list`, your own files, core (default: those that take minutes), or all",
+        "help": "names from `list`, your own files, core (default: the seven that take minutes), or all",
     },
     "--python": {
         **_REPEATED,

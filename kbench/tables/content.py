@@ -315,7 +315,7 @@ def _remarks(rows: Sequence[Summary]) -> _Remarks:
         ),
     }
     differs = {
-        "differs: not measured like the other rows, so not compared with them.": any(
+        "differs: it did other work than the other rows, so it is not compared with them.": any(
             row.unranked == "differs" for row in rows
         )
     }
@@ -361,14 +361,14 @@ def _verdicts(rows: Sequence[Summary]) -> list[str]:
 def _on_learning(rows: Sequence[Summary]) -> _Remarks:
     seeds = "different seeds" if max(row.seeds for row in rows) > 1 else "the same seed"
     target = short_target(rows[0].target)
-    until = "that validation accuracy" if target != rows[0].target else "then"
+    until = "the validation accuracy reaches it" if target != rows[0].target else "that holds"
     missed = "".join(
         f" {plain(row.backend)} reached it in {row.repeats_to_target} of {row.repeats} repeats."
         for row in rows
         if row.repeats_to_target and row.repeats_to_target < row.repeats
     )
     spread = {f"± of an accuracy: the standard deviation over repeats with {seeds}.": any(map(shows_spread, rows))}
-    reached = {f"to {target}: training until {until}.{missed}": any(row.repeats_to_target for row in rows)}
+    reached = {f"to {target}: time until {until}.{missed}": any(row.repeats_to_target for row in rows)}
     return {**_on(("val. accuracy",), spread), **_on(tuple(_target_columns(rows)), reached)}
 
 

@@ -38,7 +38,7 @@ def together(found: Iterable[Table], width: int, elsewhere: str) -> str:
         parts.append(_with_notes(one, body, width, without))
         left_out |= dict.fromkeys(without)
     if left_out:
-        parts.append(at_blanks(f"Left out here for width, and {elsewhere}: {', '.join(left_out)}.", width))
+        parts.append(at_blanks(f"Not shown for lack of width: {', '.join(left_out)} ({elsewhere}).", width))
     return "\n\n".join(parts)
 
 

@@ -159,7 +159,7 @@ def test_a_baseline_is_kept_for_later_reports_and_can_be_given_anew(bench: Bench
 def test_time_to_accuracy_reaches_the_tables(bench: Bench) -> None:
     bench.example("my_example.py", EXAMPLE + "\nTARGET_ACCURACY = 0.3\n")
     said = bench.measure()
-    assert said.status == 0 and "to 0.3: training until that validation accuracy." in said.out
+    assert said.status == 0 and "to 0.3: time until the validation accuracy reaches it." in said.out
     (row,) = rows(bench.runs()[0] / "summary.csv")
     assert (row["target"], row["repeats_to_target"]) == ("val_accuracy >= 0.3", "1")
     first = rows(bench.runs()[0] / "epochs.csv")[0]

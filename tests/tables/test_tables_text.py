@@ -103,7 +103,7 @@ def test_a_table_of_what_is_sure_and_what_is_not_reads_like_this() -> None:
         "keras3/torch  1.53 ± 0.070   1.53 (1.003-1.60)  slower                    2.50    0.9375  ok",
         "~: open: no difference shown, as the interval of the ratio includes 1.",
         "",
-        "Left out here for width, and in summary.md: samples/s.",
+        "Not shown for lack of width: samples/s (in summary.md).",
     ]
 
 
@@ -116,7 +116,7 @@ def test_markdown_and_a_wide_page_have_the_verdict_in_words() -> None:
     ]
     wide = text([SURE, NEAR, FAR], width=150)
     assert any("keras2/mxnet" in line and "no difference shown" in line for line in wide.splitlines())
-    assert "Left out" not in wide
+    assert "Not shown" not in wide
 
 
 def test_what_the_marks_mean_stands_below_the_table() -> None:
@@ -170,7 +170,7 @@ def test_time_to_accuracy_is_shown_where_a_row_got_there() -> None:
     found = table([stated, reached])
     assert found.columns[-3:] == ("epochs to 0.98", "s to 0.98", "status")
     assert [row[-3:-1] for row in found.rows] == [("-", "-"), ("2.5", "41.2")]
-    assert found.remarks[-1].endswith("until that validation accuracy. keras3/jax reached it in 2 of 3 repeats.")
+    assert found.remarks[-1].endswith("until the validation accuracy reaches it. keras3/jax reached it in 2 of 3 repeats.")
 
 
 def test_what_explains_a_column_stands_only_where_the_column_does() -> None:
@@ -187,7 +187,7 @@ def test_what_explains_a_column_stands_only_where_the_column_does() -> None:
     assert explained(table([row], shown=asked).remarks) == {"kernel:"}
     assert explained(text([row], width=200).split("\n")) == {*heads}
     narrow = text([row], width=60)
-    assert "s to" in narrow and "Left out here for width, and in summary.md: kernel" in narrow
+    assert "s to" in narrow and "Not shown for lack of width: kernel" in narrow
     assert explained(narrow.split("\n")) == {*heads[1:]}
 
 
@@ -195,9 +195,9 @@ def test_columns_that_a_narrow_page_leaves_out_are_named_once_and_in_summary_md(
     example = replace(FAR, example="mnist_mlp")
     shown = text([SURE, FAR, example], width=70)
     assert max(map(len, shown.splitlines())) <= 70
-    assert shown.count("Left out here") == 1
+    assert shown.count("Not shown for lack") == 1
     last = shown.rpartition("\n\n")[2].replace("\n", " ")
-    assert last == "Left out here for width, and in summary.md: samples/s, val. accuracy."
+    assert last == "Not shown for lack of width: samples/s, val. accuracy (in summary.md)."
     assert "verdict" in shown
     for column in ("verdict", "samples/s", r"first epoch (s)"):
         assert column in of_rows([SURE, FAR])
@@ -205,7 +205,7 @@ def test_columns_that_a_narrow_page_leaves_out_are_named_once_and_in_summary_md(
 
 def test_the_page_says_what_the_words_mean() -> None:
     shown = of_rows([SURE, FAR])
-    for word in ("would show in 95 % of cases", "*slower*", "*faster*", "*no difference shown*"):
+    for word in ("In 95 % of cases", "*slower*", "*faster*", "*no difference shown*"):
         assert word in shown
     assert "further processes" not in of_rows([FAST])
 

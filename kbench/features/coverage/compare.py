@@ -1,4 +1,4 @@
-"""`compare` of two coverage runs, or of two backends of one: which public names broke, are mended, new or gone."""
+"""`compare` of two coverage runs, or of two backends of one: which public names broke, were fixed, added or removed."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def further_options() -> Mapping[str, FurtherOptions]:
         "metavar": "LIST",
         "help": f"exit status 1 if a name is one of {', '.join(CHANGES)}",
     }
-    title = "of two coverage runs: which public names broke, are mended, new or gone"
+    title = "of two coverage runs: which public names broke, were fixed, added or removed"
     examples = Path(__file__).with_name("compare.txt")
     return {"compare": FurtherOptions(title, ("--fail-on",), {"--fail-on": fail_on}, examples=examples)}
 

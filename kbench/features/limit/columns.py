@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 ABOVE = "% of limit: above 100 if the machine was busy when its limit was measured or fewer operations suffice."
 ABOUT = (
-    "% of limit is the least time that this machine needs for a sample, by its measured arithmetic and memory rates "
-    "and the operations counted from the layers, over the time that it took."
+    "% of limit is how close a row comes to the fastest that this machine could be, by its measured arithmetic and "
+    "memory rates and the operations counted from the layers."
 )
 
 

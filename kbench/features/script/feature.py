@@ -69,7 +69,7 @@ def commands() -> Mapping[str, Command]:
 def further_options() -> Mapping[str, FurtherOptions]:
     """What `resume` needs again of a program."""
     help_text = (
-        "packages of a script whose addresses have passwords, which are not kept; arguments with secrets follow --"
+        "packages whose addresses have passwords, again: kbench keeps none; give arguments with secrets after --"
     )
     declared = {"--with": {**options.OPTIONS["--with"], "help": help_text}}
     return {"resume": FurtherOptions("a program of your own", tuple(declared), declared)}

@@ -145,7 +145,7 @@ def test_tables_fit_80_columns(compare: Compare, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("kbench.screen.terminal.width", lambda: 80)
     said = compare("before", "after", "other_machine", "--allow", "machine")
     assert max(map(len, said.out.splitlines())) <= 80
-    assert "Left out here for width" in said.out
+    assert "Not shown for lack of width" in said.out
 
 
 def test_each_format_says_the_same_and_nothing_else(compare: Compare) -> None:

@@ -162,7 +162,7 @@ def test_a_column_that_is_left_out_for_width_is_not_explained() -> None:
     wide, narrow = (text(rows, width=width) for width in (300, 70))
     for column in ("efficiency", "communication"):
         assert f"\n{column}: " in wide and f"\n{column}: " not in narrow
-        assert column in narrow.partition("Left out here")[2]
+        assert column in narrow.partition("Not shown for lack")[2]
 
 
 def test_what_workers_tell_is_kept_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
