@@ -2,7 +2,7 @@
 
 The logarithm of a step's time is the sum of its backend's level, its round's level and noise. Tukey's median polish
 (*Exploratory Data Analysis*, 1977, chapter 11) finds the levels, and bursts of other work in some rounds do not move
-them. See docs/measuring.md.
+them. See docs/proofs.md.
 """
 
 from __future__ import annotations
