@@ -31,6 +31,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     pages = {
         "commands": commands(),
         "columns": columns(),
+        "findings": findings(),
         "events": events(),
         "backends": of_backends(),
         "examples": of_examples(),
@@ -112,6 +113,16 @@ def columns() -> str:
         shown = headings if table == "summary" else {}
         found = ((f"`{name}`", text, shown.get(name, "")) for of, name, text in rows if of == table)
         parts.append(_table(("column", "meaning", "printed as"), found))
+    return "\n\n".join(parts)
+
+
+def findings() -> str:
+    """Each key of a finding and each kind of it, as docs/findings.csv has them."""
+    with (ROOT / "docs" / "findings.csv").open(encoding="utf-8", newline="") as file:
+        _, *rows = csv.reader(file)
+    keys = [(f"`{name}`", meaning) for of, name, meaning, _ in rows if of == "key"]
+    kinds = [(f"`{name}`", meaning, aspect) for of, name, meaning, aspect in rows if of == "kind"]
+    parts = ("# Findings", _table(("key", "content"), keys), _table(("kind", "what was found", "aspect"), kinds))
     return "\n\n".join(parts)
 
 

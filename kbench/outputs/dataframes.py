@@ -36,7 +36,7 @@ _PHASES = ("import", "data", "build", "first_step", "evaluation")
 
 @dataclass(frozen=True)
 class RunData:
-    """A run as DataFrames; docs/columns.csv describes every column, docs/data.md those of `findings`."""
+    """A run as DataFrames; docs/columns.csv describes every column, docs/findings.csv those of `findings`."""
 
     name: str
     folder: Path

@@ -1,4 +1,4 @@
-"""findings.json: what was found out about a run's rows, for programs. docs/data.md describes it."""
+"""findings.json: what was found out about a run's rows, for programs. docs/findings.csv describes it."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ def test_tables_are_exported_as_by_the_command(bench: Bench) -> None:
     assert file.read_text().splitlines() == ["backend,status", "keras9/fake,ok"]
 
 
-PAGE = Path(__file__).parents[2] / "docs" / "data.md"
+PAGE = Path(__file__).parents[2] / "docs" / "results.md"
 
 
 def test_the_program_of_the_page_measures(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
