@@ -1,4 +1,7 @@
-"""Pages of the documentation site that are made from the code, and those of linked files outside `docs/`."""
+"""Pages of the documentation site that are made from the code, and those of linked files outside `docs/`.
+
+The site begins with the README.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ from kbench.selection import backends, examples
 from kbench.summary import figures
 
 SOURCE = "source"  # the folder of the site where the linked files are
+HOME = "README.md"  # the site's first page
 OUTSIDE = re.compile(r"\]\(\.\./([^)#]+)(#[^)]*)?\)")
 
 
@@ -38,10 +42,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     }
     for name, text in pages.items():
         files.append(File.generated(config, f"reference/{name}.md", content=text))
-    written = [
-        Path(file.abs_src_path).read_text("utf-8") for file in files.documentation_pages() if file.abs_src_path
-    ]
-    for linked in sorted({_file(link) for text in written for link, _ in OUTSIDE.findall(text)}):
+    files.append(File.generated(config, "index.md", content=home()))
+    written = [file.content_string for file in files.documentation_pages()]
+    for linked in sorted({_file(link) for text in written for link, _ in OUTSIDE.findall(text)} - {HOME}):
         files.append(File.generated(config, _page(linked), content=_shown(linked)))
     return files
 
@@ -61,6 +64,8 @@ def _file(link: str) -> str:
 
 
 def _page(file: str) -> str:
+    if file == HOME:
+        return "index.md"
     return f"{SOURCE}/{file}" if file.endswith((".md", ".png")) else f"{SOURCE}/{file}.md"
 
 
@@ -71,6 +76,12 @@ def _shown(file: str) -> str | bytes:
     if file.endswith(".md"):
         return text
     return f"# {Path(file).name}\n\n```{Path(file).suffix[1:]}\n{text}```\n"
+
+
+def home() -> str:
+    """The README, whose links begin at the project's root, as a page of `docs/`."""
+    text = (ROOT / HOME).read_text("utf-8")
+    return re.sub(r"\]\((?!https?:|#)(docs/)?", lambda link: "](" if link[1] else "](../", text)
 
 
 def commands() -> str:

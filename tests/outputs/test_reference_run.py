@@ -142,9 +142,11 @@ def test_its_tables_fit_a_terminal_without_a_broken_word(
         assert all("status" in words for words in heads)
 
 
-def test_the_readme_shows_its_screen(rows: list[Summary]) -> None:
+def test_the_readme_shows_the_answer_and_the_times_of_its_screen(rows: list[Summary]) -> None:
     readme = (CHECKOUT / "README.md").read_text("utf-8")
-    assert f"```text\n{at_a_glance.text(rows, 100)}\n```" in readme
+    (shown,) = re.findall(r"^```text\n(.*?)\n```$", readme, re.MULTILINE | re.DOTALL)
+    screen = at_a_glance.text(rows, 100)
+    assert screen.startswith(f"{shown}\n\n") and shown.endswith("\n~: no difference shown; -: not supported.")
 
 
 @pytest.mark.parametrize("reference", [REFERENCE, WITHOUT_KERAS], ids=lambda path: path.name)
