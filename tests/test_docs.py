@@ -55,7 +55,7 @@ def test_the_audit_has_each_rebuilt_mistake_with_a_sentence_that_is_said_of_it()
 
 
 def test_the_page_of_twins_lists_those_that_are_there() -> None:
-    page = (CHECKOUT / "docs" / "explain.md").read_text(encoding="utf-8")
+    page = (CHECKOUT / "examples_models" / "native" / "README.md").read_text(encoding="utf-8")
     table = page.partition("| example | has a twin on |\n| --- | --- |\n")[2].partition("\n\n")[0]
     listed: dict[str, set[str]] = {}
     for line in table.splitlines():
