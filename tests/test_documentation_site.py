@@ -64,8 +64,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_site_builds_without_a_warning_and_has_every_page(site: Path) -> None:
     pages = {path.parent.name for path in site.rglob("index.html")}
-    assert {page.stem for page in PAGES} - {"README", "index"} <= pages
-    assert {"commands", "columns", "events", "backends", "examples"} <= pages
+    assert {page.stem for page in PAGES} - {"README"} <= pages
+    assert {"commands", "columns", "findings", "events", "backends", "examples"} <= pages
+    assert "python run.py script train.py" in (site / "index.html").read_text("utf-8"), "it begins with the README"
 
 
 def test_the_reference_has_every_option_event_backend_and_example(site: Path) -> None:
@@ -77,7 +78,7 @@ def test_the_reference_has_every_option_event_backend_and_example(site: Path) ->
     for option in ("--precision-policy", "--package", "--shims", "--fail-above"):
         assert option in shown("commands")
     assert "evaluation_seconds" in shown("events") and "keras2/cntk" in shown("backends")
-    assert "imdb_gru" in shown("examples")
+    assert "imdb_gru" in shown("examples") and "score apart" in shown("findings")
 
 
 def test_each_program_of_an_answer_has_a_command_in_the_row_of_its_thread() -> None:
