@@ -130,7 +130,7 @@ def test_the_column_is_there_where_something_is_known_and_the_first_that_narrow_
     assert dict(zip(one.columns, one.rows[0], strict=True))["% of limit"] == "12"
     assert one.optional[0] == "% of limit"
     narrow = text.text([shown(12.34)], width=48)
-    assert "in summary.md: % of limit, samples/s" in " ".join(narrow.split())
+    assert "lack of width: % of limit, samples/s" in " ".join(narrow.split())
 
 
 def test_more_than_the_limit_is_shown_and_explained() -> None:
