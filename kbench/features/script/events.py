@@ -133,6 +133,26 @@ def returned(facts: Facts, line: str) -> Returned | None:
     return found
 
 
+class InFits(msgspec.Struct, frozen=True):
+    """Seconds of all calls of a line that fits, and what of them its validation and the program's callbacks took."""
+
+    seconds: float = 0.0
+    validation: float = 0.0
+    callbacks: float = 0.0
+
+
+class OfLine(msgspec.Struct, frozen=True):
+    """What only a program's line has, as `of_kind` of the facts of its row."""
+
+    returned: Returned | None = None
+    in_fits: InFits = InFits()
+
+
+def of_line(facts: Facts) -> OfLine:
+    """That of a row of one line."""
+    return facts.of_kind if isinstance(facts.of_kind, OfLine) else OfLine()
+
+
 def returned_by(facts: Facts) -> Returned | None:
-    """The same, of the facts of a row of one line."""
-    return facts.of_kind if isinstance(facts.of_kind, Returned) else None
+    """What the calls returned, of the facts of a row of one line."""
+    return of_line(facts).returned

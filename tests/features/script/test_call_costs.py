@@ -82,6 +82,28 @@ def test_a_line_that_fits_often_is_timed_by_its_calls_with_all_around_them() -> 
     assert (row.steady_epoch_seconds, row.steps, row.step_seconds_median) == (1.0, 0, None)
 
 
+@pytest.mark.parametrize("calls", [1, 4])
+def test_what_validation_and_callbacks_take_of_fits_is_all_that_was_measured_of_both(calls: int) -> None:
+    one = program([[FIRST, 1.0]] * calls)
+    validated = [2.0, 0.1] * calls  # it compiles in the first epoch of each
+    parts = [
+        structs.replace(epoch, evaluation_seconds=seconds, callback_seconds=0.2)
+        for epoch, seconds in zip(one.epochs, validated, strict=True)
+    ]
+    told = [structs.replace(fit, seconds=8.6) for fit in events.fits(one.facts, FIT)]
+    (found,) = [row for row in by_line([with_fits(replace(one, epochs=tuple(parts)), told)]) if row.cell.site == FIT]
+    in_fits = events.of_line(found.facts).in_fits
+    assert (in_fits.seconds, in_fits.validation, in_fits.callbacks) == pytest.approx(
+        (8.6 * calls, 2.1 * calls, 0.4 * calls)
+    )
+
+
+def test_of_a_fit_that_has_not_returned_its_epochs_validation_and_callbacks_count() -> None:
+    one = Epoch(1, 3.0, 64, evaluation_seconds=1.0, callback_seconds=0.5, callback_seconds_within=0.25)
+    found = call_costs.in_fits([], [one])
+    assert (found.seconds, found.validation, found.callbacks) == (4.25, 1.0, 0.5)
+
+
 def test_it_is_so_for_all_backends_if_it_is_for_one() -> None:
     found = rows(program([[FIRST], *[[1.0]] * 2]), program([[FIRST], [1.0]], backend="a/y"))
     assert {row.unit for (line, _), row in found.items() if line == FIT} == {CALL}

@@ -13,7 +13,7 @@ from msgspec import convert
 from kbench.analysis.summaries import summarise
 from kbench.base import paths
 from kbench.features.script import events
-from kbench.features.script.events import Returned
+from kbench.features.script.events import OfLine, Returned
 from kbench.features.script.lines import call_outputs
 from kbench.features.script.lines.line_details import details
 from kbench.features.script.told import finding_sentences
@@ -45,7 +45,7 @@ def returned(*outputs: float, **changes: Any) -> dict[str, Any]:
 
 def call(backend: str, told: dict[str, Any], **facts: Any) -> Measured:
     explained = [vars_of(one) for one in BACKENDS[backend].explained]
-    facts = {"of_kind": convert(told, Returned), "explained": explained, **facts}
+    facts = {"of_kind": OfLine(convert(told, Returned)), "explained": explained, **facts}
     return fake_runs.measured(fake_runs.cell(SITE, backend), facts=facts)
 
 

@@ -56,12 +56,18 @@ def test_what_arguments_change_is_told_for_each_backend() -> None:
     assert line_answers.on_arguments(rows[:2]) == [], "of one backend the comparison itself says it"
 
 
-@pytest.mark.parametrize(("seconds", "told"), [(0.1, False), (1.5, True)])
-def test_validation_that_is_much_of_fit_is_told(seconds: float, told: bool) -> None:
-    found = line_answers.on_rows([line("a/x", evaluation_seconds=seconds), line("a/y", evaluation_seconds=0.1)])
+@pytest.mark.parametrize(("share", "told"), [(0.1, False), (0.5, True)])
+def test_validation_that_is_much_of_fit_is_told(share: float, told: bool) -> None:
+    found = line_answers.on_rows([line("a/x", validation_share=share), line("a/y", validation_share=0.06)])
     assert found == (
         ["Validation, which is not in these times, takes 50% of fit on a/x, 6% of fit on a/y."] if told else []
     )
+
+
+def test_that_validation_is_not_in_the_times_is_said_only_of_rows_of_which_it_is_true() -> None:
+    assert line_answers.on_rows([line("a/x", unit=CALL, validation_share=0.37)]) == [
+        "Validation takes 37% of fit on a/x."
+    ]
 
 
 def test_growth_of_memory_and_time_is_told_and_that_there_is_none() -> None:
@@ -107,8 +113,8 @@ def test_what_was_tried_out_is_told_once_for_all_backends_of_which_it_is_true() 
 
 
 def test_callbacks_and_data_that_are_much_of_fit_are_told() -> None:
-    slow = line("a/x", callback_seconds=1.2, outside_callback_seconds=1.0, batch_making_seconds=0.9)
-    other = line("a/y", callback_seconds=0.1, outside_callback_seconds=0.0, batch_making_seconds=0.9)
+    slow = line("a/x", callback_share=0.48, batch_making_seconds=0.9)
+    other = line("a/y", callback_share=0.07, batch_making_seconds=0.9)
     assert slow.epoch_seconds == 1.5
     assert line_answers.on_rows([slow, other]) == [
         "Its callbacks take 48% of fit on a/x, 7% of fit on a/y.",
@@ -116,12 +122,7 @@ def test_callbacks_and_data_that_are_much_of_fit_are_told() -> None:
         "on a/y.",
     ]
     assert line_answers.on_rows([other, line("a/z", batch_making_seconds=0.1)])[0].startswith("Making its batches")
-    assert line_answers.on_rows([line("a/x", batch_making_seconds=0.1, callback_seconds=0.1)]) == []
-
-
-def test_validation_is_a_share_of_fit_with_its_callbacks() -> None:
-    row = line("a/x", evaluation_seconds=1.5, callback_seconds=3.0, outside_callback_seconds=3.0)
-    assert line_answers.on_rows([row])[0] == "Validation, which is not in these times, takes 25% of fit on a/x."
+    assert line_answers.on_rows([line("a/x", batch_making_seconds=0.1, callback_share=0.1)]) == []
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from msgspec import convert
 
 from kbench.analysis.summaries import summarise
-from kbench.features.script.events import Returned
+from kbench.features.script.events import OfLine, Returned
 from kbench.features.script.lines import line_outputs
 from kbench.features.script.lines.line_details import LikeLine, details
 from kbench.records.values import Measured
@@ -26,7 +26,7 @@ SCORED = {**TOLD, "outputs": [], "scales": [], "scores": {"loss": 0.25}}
 
 def line(where: str, backend: str = "a/x", **told: Any) -> Measured:
     return fake_runs.measured(
-        fake_runs.cell(f"train.py: {where}", backend), 1.0, 1.0, facts={"of_kind": convert(told, Returned)}
+        fake_runs.cell(f"train.py: {where}", backend), 1.0, 1.0, facts={"of_kind": OfLine(convert(told, Returned))}
     )
 
 

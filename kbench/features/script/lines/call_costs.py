@@ -13,7 +13,7 @@ from statistics import fmean, median
 import msgspec
 
 from kbench.analysis.times.step_times import median_of
-from kbench.features.script.events import Fit
+from kbench.features.script.events import Fit, InFits
 from kbench.records.epochs import Epoch, Turn
 
 SCORES = ("loss", "accuracy", "val_loss", "val_accuracy", "metrics")  # of an epoch
@@ -65,6 +65,18 @@ def of_others(epochs: Iterable[Epoch]) -> list[CallCost]:
 def total(calls: Iterable[CallCost]) -> float:
     """Seconds of all calls."""
     return float(sum(one.seconds * one.count for one in calls))
+
+
+def in_fits(calls: Iterable[CallCost], unfinished: Iterable[Epoch]) -> InFits:
+    """What validation and callbacks took of the calls of a fit. unfinished: epochs of one that has not returned."""
+    calls, under_way = list(calls), list(unfinished)
+    epochs = [*(epoch for one in calls for epoch in one.epochs), *under_way]
+    after = [(one.callback_seconds or 0.0) - (one.callback_seconds_within or 0.0) for one in under_way]
+    return InFits(
+        total(calls) + sum(one.seconds + (one.evaluation_seconds or 0.0) for one in under_way) + sum(after),
+        float(sum(one.evaluation_seconds or 0.0 for one in epochs)),
+        float(sum(one.callback_seconds or 0.0 for one in epochs)),
+    )
 
 
 def number(calls: Iterable[CallCost]) -> int:

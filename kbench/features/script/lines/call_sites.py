@@ -145,7 +145,7 @@ def _sites(one: Measured, often: frozenset[str]) -> Iterable[Measured]:
                 **facts,
                 "task": about.task,
                 "unit": STEP if name.startswith(LOOP) else CALL if by_call else EPOCH,
-                "of_kind": returned,
+                "of_kind": events.OfLine(returned, _in_fits(calls, epochs) if fits else events.InFits()),
                 "probe_scales": returned.scales if returned else one.facts.probe_scales,
                 "site_seconds": _seconds(calls, epochs),
                 "losses": _losses(one, name, epochs),
@@ -196,6 +196,11 @@ def _seconds(calls: Sequence[CallCost], epochs: Sequence[Epoch]) -> float:
     """Of all calls of a line; of one that has not returned its epochs."""
     returned = sum(len(one.epochs) for one in calls)
     return call_costs.total(calls) + float(sum(epoch.seconds for epoch in epochs[returned:]))
+
+
+def _in_fits(calls: Sequence[CallCost], epochs: Sequence[Epoch]) -> events.InFits:
+    returned = sum(len(one.epochs) for one in calls)
+    return call_costs.in_fits(calls, epochs[returned:])
 
 
 def _outside(one: Measured, taken: Sequence[float]) -> Iterable[Measured]:

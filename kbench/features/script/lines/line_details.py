@@ -28,7 +28,9 @@ class LineDetails:
     on_batch_seconds: float | None = None
     # seconds of its second and its last epoch or call, where each takes longer than those before; (): they do not
     time_growth: tuple[float, ...] | None = None
-    outside_callback_seconds: float | None = None  # of callback_seconds: in no epoch's time
+    # of the seconds of its fits, over all processes
+    validation_share: float = 0.0
+    callback_share: float = 0.0
     first_losses: tuple[float, ...] = ()  # of a line that trains step by step
     compiled_again: int = 0  # by its epochs or calls after the first
 

@@ -26,13 +26,16 @@ def add_notes(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Sum
     return [_with(row, of_row.get(row.key, ())) if row.work.repeated else row for row in rows]
 
 
+def _share(parts: Sequence[tuple[float, float]]) -> float:
+    """What all parts are of all wholes, as measured: first epochs, too, in which validation compiles."""
+    whole = sum(seconds for _, seconds in parts)
+    return min(1.0, sum(part for part, _ in parts) / whole) if whole > 0 else 0.0
+
+
 def _with(row: Summary, ok: Sequence[Measured]) -> Summary:
     epochs = [epoch for one in ok for epoch in steady(one.epochs)]
-    of_callbacks = [
-        (one.callback_seconds, one.callback_seconds - (one.callback_seconds_within or 0.0))
-        for one in epochs
-        if one.callback_seconds is not None
-    ]
+    of_callbacks = [one.callback_seconds for one in epochs if one.callback_seconds is not None]
+    in_fits = [events.of_line(one.facts).in_fits for one in ok]
     told = [returned for one in ok if (returned := events.returned_by(one.facts)) is not None]
     a_batch = median_of([one.batch_seconds for one in told if one.batch_seconds is not None])
     steps = [] if row.work.by_call else [len(epoch.step_seconds) for epoch in epochs if epoch.step_seconds]
@@ -41,13 +44,14 @@ def _with(row: Summary, ok: Sequence[Measured]) -> Summary:
     nothing = [Finding(kind=NO_TRAINING)] if unchanged and all(unchanged) else []
     detailed = with_details(
         row,
-        outside_callback_seconds=median_of([outside for _, outside in of_callbacks]),
+        validation_share=_share([(one.validation, one.seconds) for one in in_fits]),
+        callback_share=_share([(one.callbacks, one.seconds) for one in in_fits]),
         first_losses=tuple(math.nan if loss is None else loss for loss in losses),
         compiled_again=max((sum(epoch.compilations or 0 for epoch in steady(one.epochs)) for one in ok), default=0),
     )
     return replace(
         detailed,
         findings=(*row.findings, *nothing),
-        callback_seconds=median_of([seconds for seconds, _ in of_callbacks]),
+        callback_seconds=median_of(of_callbacks),
         batch_making_seconds=a_batch * median(steps) if a_batch is not None and steps else None,
     )

@@ -62,27 +62,21 @@ def _changes(ratio: Ratio) -> str:
 
 
 def _of_validation(rows: Sequence[Summary]) -> list[str]:
-    """That validation is much of a program's fit, which the times of its epochs do not hold."""
-    each = _of_fit(rows, lambda row: row.evaluation_seconds)
-    return [f"Validation, which is not in these times, takes {each}."] if each else []
+    """That validation is much of a program's fit, which the times of its epochs do not hold; those of calls do."""
+    each = _of_fit(rows, lambda row: details(row).validation_share)
+    apart = "" if rows[0].work.by_call else ", which is not in these times,"
+    return [f"Validation{apart} takes {each}."] if each else []
 
 
 def _of_callbacks(rows: Sequence[Summary]) -> list[str]:
     """That callbacks are much of a program's fit: of those around batches, the times of its epochs hold them."""
-    each = _of_fit(rows, lambda row: row.callback_seconds)
+    each = _of_fit(rows, lambda row: details(row).callback_share)
     return [f"Its callbacks take {each}."] if each else []
 
 
-def _of_fit(rows: Sequence[Summary], part: Callable[[Summary], float | None]) -> str:
+def _of_fit(rows: Sequence[Summary], share_of: Callable[[Summary], float]) -> str:
     """What share of fit it is on each backend, if it is much on any."""
-    shares = [
-        (
-            row.backend,
-            seconds / (epoch + (row.evaluation_seconds or 0.0) + (details(row).outside_callback_seconds or 0.0)),
-        )
-        for row in rows
-        if row.work.repeated and (seconds := part(row)) and (epoch := _epoch_seconds(row))
-    ]
+    shares = [(row.backend, share) for row in rows if row.work.repeated and (share := share_of(row))]
     much = any(share > MUCH for _, share in shares)
     return ", ".join(f"{share:.0%} of fit on {name}" for name, share in shares) if much else ""
 
