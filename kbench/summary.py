@@ -183,6 +183,8 @@ class Summary:
     default_interval: Interval | None = field(init=False, metadata=figure("relative_to_default", "ends"))
     turns: int = 0  # of its processes with those of other rows; 0 if they did not take turns
     disturbed_turns: int = 0  # those during which other programs used the processor: left out
+    # of the cores' time while its processes ran, what other programs used
+    others: float | None = field(default=None, metadata=figure("", of="outcome", aggregate="median"))
     relative_processes: int | None = field(init=False)  # the repeats that this row and the fastest have in common
     # of relative_to_fastest, if that is from one process: what others would show is not in it
     process_interval: Interval | None = field(init=False, metadata=figure("relative_in_process", "ends"))

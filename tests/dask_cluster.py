@@ -27,9 +27,10 @@ if (apart := os.environ.get("KBENCH_TEST_LOCKS")) and "distributed.cli.dask_work
     paths.cache_folder = lambda: Path(apart)  # of this process, which only has a lock there; not of its blocks
 if "kbench.features.cluster.block" in sys.orig_argv:
     from kbench import hooks
-    from kbench.cells import turns
+    from kbench.cells import runner, turns
     from kbench.machine import host
     turns.DISTURBED = float("inf")  # by the other workers, which are on the same machine here
+    runner.share_of_others = lambda before, after: 0.0  # nor these
     host.busy_cores = lambda: 0.0
     hooks.of_machine = lambda plan, earlier: {}
     if guest := os.environ.get("KBENCH_TEST_GUEST"):

@@ -19,7 +19,7 @@ from kbench.cells.launcher import Launcher, Running, run_to_completion
 from kbench.cells.outcomes import outcome_of
 from kbench.cells.spec import RunPaths
 from kbench.cells.together import Beside, Streams
-from kbench.cells.turns import ProcessTurn, TurnScheduler
+from kbench.cells.turns import ProcessTurn, TurnScheduler, look, share_of_others
 from kbench.environments import ensure
 from kbench.machine import devices
 from kbench.planning.tasks import CellTask
@@ -149,7 +149,9 @@ class _Measuring:
     def _cell(self, task: CellTask, turn: ProcessTurn | None = None) -> Running[Outcome]:
         self.folder.check()
         self._started(task)
+        before = look([os.getpid()])  # with all that it starts
         outcome = yield from measure(task, self._here, self._launcher, self._listener, turn)
+        outcome = replace(outcome, others=round(share_of_others(before, look([os.getpid()])), 3))
         if turn is None:
             return outcome
         return replace(outcome, disturbed_rounds=tuple(turn.disturbed), disturbed_again=tuple(turn.disturbed_again))

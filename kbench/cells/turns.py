@@ -15,6 +15,7 @@ import signal
 import socket
 import struct
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import psutil
@@ -91,14 +92,10 @@ class ProcessTurn:
 
     def _is_disturbed(self) -> bool:
         """Whether other programs took much of its turn."""
-        before, after = self._before, self._look()
-        if before is None:
-            return False
-        others = after.busy - before.busy - processor_time.between(before.used, after.used)
-        return others > DISTURBED * (after.clock - before.clock) * len(os.sched_getaffinity(0))
+        return self._before is not None and share_of_others(self._before, self._look()) > DISTURBED
 
     def _look(self) -> Look:
-        return Look(time.monotonic(), _busy_seconds(), processor_time.used(self.pids))
+        return look(self.pids)
 
 
 class TurnScheduler:
@@ -181,6 +178,17 @@ class TurnScheduler:
     def _forget(self, turn: ProcessTurn) -> None:
         with contextlib.suppress(KeyError):
             self._selector.unregister(turn.ours)
+
+
+def look(pids: Sequence[int]) -> Look:
+    """At the machine, and at these processes with all below them."""
+    return Look(time.monotonic(), _busy_seconds(), processor_time.used(pids))
+
+
+def share_of_others(before: Look, after: Look) -> float:
+    """Of the cores' time from one look to the other, what other programs used."""
+    others = max(0.0, after.busy - before.busy - processor_time.between(before.used, after.used))
+    return others / max(1e-9, (after.clock - before.clock) * len(os.sched_getaffinity(0)))
 
 
 def _busy_seconds() -> float:

@@ -381,6 +381,7 @@ class Outcome:
     last_lines: tuple[str, ...] = ()  # of its log, if the status is not ok
     memory: tuple[tuple[float, float], ...] = ()  # (seconds, MiB of all its processes), at most one a second
     disturbed_again: tuple[int, ...] = ()  # as disturbed_rounds, of the turns that were taken again for those
+    others: float | None = None  # of the cores' time while it ran, what other programs used
 
     def disturbed(self, number: int, again: int) -> bool:
         """Whether other programs took much of its turn in the round of this number."""

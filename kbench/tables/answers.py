@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from kbench.analysis.times import ratios
-from kbench.analysis.times.machine_stability import SHARE
+from kbench.analysis.times.machine_stability import SHARE, disturbs
 from kbench.analysis.times.shown_ratios import is_rough
 from kbench.records import axes
 from kbench.records.values import AS_FAST, NO_DIFFERENCE, NOT_COMPARED, OK
@@ -47,7 +47,7 @@ def _of_sweep(rows: Sequence[Summary], repeat_command: str) -> list[str]:
     if missing:
         of = f"{len(missing)} of {len(timed)} rows" if sentences[0] else rows[0].example
         sentences.append(f"{of} could not be compared: {why_not(timed, repeat_command)}.")
-    if not _disturbed(timed):
+    if not _load(timed):
         sentences += sweeps.trends(timed)
     sentences += ["This is on synthetic data."] if data.is_synthetic(rows[0]) else []
     return [one for one in sentences if one]
@@ -150,7 +150,7 @@ def _missing(there: Sequence[Summary], of_all: str, repeat_command: str) -> str:
         return f"{what} could not be compared: {why_not(there, repeat_command)}."
     if unknown:
         groups = [[row for row in there if row.ranking == ranking] for ranking in unknown]
-        if all(map(_disturbed, groups)):
+        if all(map(_load, groups)):
             groups = [[row for group in groups for row in group]]
         whys = Counter(why_not(group, repeat_command) for group in groups).most_common()
         if len(whys) == 1:
@@ -236,9 +236,9 @@ def _apart(row: Summary) -> float:
 
 def why_not(rows: Sequence[Summary], repeat_command: str = "") -> str:
     """Why some of the comparable `rows` could not be compared, and what to do about it."""
-    if turns := _disturbed(rows):
+    if load := _load(rows):
         then = f", then `{repeat_command}`" if repeat_command else " and measure again"
-        return f"other programs used the processor in {turns[0]} of {turns[1]} turns; end them{then}"
+        return f"{load}; end them{then}"
     missing = [row for row in rows if _verdict(row) == NOT_COMPARED]
     smoke = any(row.profile == "smoke" and not row.work.observed for row in missing)
     repeat = "run without --profile smoke, or with --repeats 3" if smoke else "use --repeats 3"
@@ -249,10 +249,12 @@ def why_not(rows: Sequence[Summary], repeat_command: str = "") -> str:
     return f"times vary too much; measure again{f' with `{repeat_command}`' if repeat_command else ''}"
 
 
-def _disturbed(rows: Sequence[Summary]) -> tuple[int, int] | None:
-    """In how many of the rows' turns other programs used the processor, and of how many; None if in few."""
+def _load(rows: Sequence[Summary]) -> str:
+    """That other programs used the processor, and in how many of the rows' turns; empty if in few."""
     disturbed, turns = sum(row.disturbed_turns for row in rows), sum(row.turns for row in rows)
-    return (disturbed, turns) if disturbed > SHARE * turns else None
+    if disturbed > SHARE * turns:
+        return f"other programs used the processor in {disturbed} of {turns} turns"
+    return "other programs used the processor" if disturbs(*rows) else ""
 
 
 def _verdict(row: Summary) -> str:

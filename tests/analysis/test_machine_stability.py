@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fake_bench import Bench
-from fake_runs import cell, measured
+from fake_runs import cell, measured, summary
 
 from kbench.analysis.times import machine_stability
 from kbench.machine import host
@@ -47,6 +47,18 @@ def test_disturbed_turns_are_counted_where_they_are_many(disturbed: tuple[int, .
     sentences = machine_stability.remarks([one], {})
     assert len(sentences) == said
     assert all("busy during 3 of 12 turns, which are left out" in sentence for sentence in sentences)
+
+
+def test_of_rows_without_turns_it_counts_what_others_used_while_they_ran() -> None:
+    def row(**about: Any) -> bool:
+        return machine_stability.disturbs(summary(**about))
+
+    assert not row() and not row(others=0.05) and row(others=0.5)
+    assert not row(others=0.5, turns=12, disturbed_turns=3), "turns say more"
+    assert row(others=0.0, turns=12, disturbed_turns=7)
+    one = measured(cell(), 1.0)
+    busy = dataclasses.replace(one, outcome=dataclasses.replace(one.outcome, others=0.5))
+    assert machine_stability.mostly_disturbed([busy, busy, one]) and not machine_stability.mostly_disturbed([one])
 
 
 def test_what_is_to_be_said_stands_below_the_tables_and_on_the_page(

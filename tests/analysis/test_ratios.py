@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fake_runs import cell, measured
+from fake_runs import cell, measured, replace
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,7 +27,7 @@ from kbench.records.values import (
     SLOWER,
     Measured,
 )
-from kbench.summary import Summary
+from kbench.summary import TO_FASTEST, Summary
 
 
 def repeats(backend: str, *per_repeat: list[float], **changes: Any) -> list[Measured]:
@@ -53,6 +53,17 @@ def test_the_interval_of_several_processes_is_of_these_and_that_of_one_of_its_ep
 def test_the_epochs_behind_an_interval_are_those_of_the_process_that_has_steady_ones() -> None:
     (row,) = summarise(repeats("a", [], [1.0, 1.1, 1.2]))
     assert (row.repeats, row.resampled, row.resampled_values) == (2, EPOCHS, 3)
+
+
+@pytest.mark.parametrize(("others", "verdict"), [(0.04, SLOWER), (0.9, NOT_COMPARED)])
+def test_rows_that_took_no_turns_are_not_compared_where_other_programs_used_the_processor(
+    others: float, verdict: str
+) -> None:
+    cells = [*repeats("a", [1.0, 1.01, 1.02]), *repeats("b", [4.9, 4.91, 4.92])]
+    cells = [replace(one, outcome=replace(one.outcome, others=others)) for one in cells]
+    slower = by_backend(cells)["b"]
+    assert (slower.others, slower.turns, slower.verdict) == (others, 0, verdict)
+    assert (slower.relative_interval is None) == slower.ratios[TO_FASTEST].rough == (verdict == NOT_COMPARED)
 
 
 def test_processes_of_a_single_row_that_differ_widen_its_interval() -> None:

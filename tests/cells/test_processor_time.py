@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from kbench.cells import processor_time
+from kbench.cells import processor_time, turns
 
 ENOUGH = 0.3  # seconds; the kernel counts in hundredths
 # A thread starts a process that starts another, which takes a core until a line is read; then each waits for its own.
@@ -88,3 +88,11 @@ def test_what_nobody_waited_for_takes_nothing_from_the_others() -> None:
     before = {parent: (1.0, 0.0), child: (9.0, 0.0)}
     assert processor_time.between(before, {parent: (1.5, 0.0), other: (0.25, 0.0)}) == 0.75
     assert processor_time.between(before, {parent: (1.5, 9.5)}) == 1.0
+
+
+def test_what_other_programs_used_is_all_but_what_these_did() -> None:
+    this = psutil.Process()
+    before = turns.Look(10.0, 7.0, {this: (5.0, 1.0)})
+    cores = len(os.sched_getaffinity(0))
+    after = turns.Look(14.0, 7.0 + 3 * cores, {this: (5.0 + 2 * cores, 1.0)})
+    assert turns.share_of_others(before, after) == 0.25

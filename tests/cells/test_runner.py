@@ -123,7 +123,8 @@ class Stage:
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Stage:
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    monkeypatch.setattr(runner, "share_of_others", lambda before, after: 0.25)
     return Stage(tmp_path)
 
 
@@ -140,7 +141,9 @@ def test_a_guest_is_started_with_its_python_its_spec_and_its_variables(stage: St
 
 
 def test_a_cell_is_ok_once_its_guest_told_of_every_epoch_and_of_its_end(stage: Stage) -> None:
-    assert stage.run({"a": well(cell())}) == [Outcome("ok", "", 1.5, 0)]
+    assert stage.run({"a": well(cell())}) == [Outcome("ok", "", 1.5, 0, others=0.25)], (
+        "and what other programs used meanwhile"
+    )
     assert stage.heard.lines == ["started a", "3 epochs of a", "ended a ok"]
 
 

@@ -15,7 +15,7 @@ import scipy.stats  # noqa: F401  # or each host would take seconds to load it
 
 from kbench import hooks
 from kbench.base import paths
-from kbench.cells import launcher
+from kbench.cells import launcher, runner
 from kbench.cli import main
 from kbench.commands import resume, run  # noqa: F401  # the same
 from kbench.machine import host
@@ -26,6 +26,7 @@ from kbench.session import known_spreads
 vars(launcher)["MemoryWatch"].sample = lambda self, seconds: None
 launcher.POLL_SECONDS = 0.02
 host.busy_cores = lambda: 0.0
+vars(runner)["share_of_others"] = lambda before, after: 0.0
 vars(hooks)["of_machine"] = lambda plan, earlier: {}
 vars(known_spreads)["keep"] = lambda measured: None
 paths.GUEST = Path(__file__).with_name("stub_guest.py")

@@ -185,6 +185,7 @@ def test_spec_and_outcome_lie_in_the_cells_folder(tmp_path: Path) -> None:
         "after_end": "",
         "last_event": "",
         "last_lines": [],
+        "others": None,
         "disturbed_again": [],
         "memory": [],
     }

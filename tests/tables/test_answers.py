@@ -84,6 +84,13 @@ def test_what_other_programs_made_impossible_is_said_and_how_to_mend_it() -> Non
     assert answer([FASTEST_ROW, WIDE]).endswith("turns; end them and measure again.")
 
 
+def test_of_rows_without_turns_it_is_said_without_their_number() -> None:
+    rows = [replace(row, turns=0, disturbed_turns=0, others=0.9) for row in (FASTEST_ROW, WIDE)]
+    assert answer(rows) == (
+        "mnist_cnn could not be compared: other programs used the processor; end them and measure again."
+    )
+
+
 def test_of_what_other_programs_disturbed_no_number_is_said() -> None:
     far = replace(WIDE, relative_to_fastest=303.0, relative_interval=None, verdict=SLOWER)
     rough = {TO_FASTEST: dataclasses.replace(far.ratios[TO_FASTEST], rough=True)}

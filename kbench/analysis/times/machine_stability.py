@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kbench.records.values import Measured
+from kbench.summary import Summary
 
 SHARE = 0.1  # of the time, or of the cores; more is reported
 
@@ -20,9 +21,17 @@ def disturbed_turns(measured: Sequence[Measured]) -> list[bool]:
 
 
 def mostly_disturbed(measured: Sequence[Measured]) -> bool:
-    """Whether other programs disturbed most turns of these: their times show the machine then."""
-    turns = disturbed_turns(measured)
+    """Whether other programs disturbed most turns of these: their times show the machine then. The same of processes
+    that have no turns, if others used the processor while most of them ran.
+    """
+    turns = disturbed_turns(measured) or [(one.outcome.others or 0.0) > SHARE for one in measured]
     return 2 * sum(turns) > len(turns)
+
+
+def disturbs(*rows: Summary) -> bool:
+    """The same of what these rows' times are from."""
+    turns = 2 * sum(row.disturbed_turns for row in rows) > sum(row.turns for row in rows)
+    return turns or any(not row.turns and (row.others or 0.0) > SHARE for row in rows)
 
 
 def is_busy(measured: Sequence[Measured], provenance: Mapping[str, Any]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kbench import hooks
-from kbench.analysis.times import intervals, processes
+from kbench.analysis.times import intervals, machine_stability, processes
 from kbench.analysis.times.processes import RowTime
 from kbench.records import axes
 from kbench.records.axes import Point, RowKey
@@ -168,7 +168,7 @@ def _ratio(kind: str, one: Timed, reference: Timed, alpha: float, precision: flo
         return Ratio(kind, name, value, None, FASTEST if kind == TO_FASTEST else BASELINE, quantiles=own)
     if one.time is None or reference.time is None:
         return Ratio(kind, name, value, None, NOT_COMPARED)
-    if _mostly_disturbed(one, reference):
+    if machine_stability.disturbs(one.row, reference.row):  # the few turns that are left would show the machine
         return Ratio(kind, name, value, None, _whatever_disturbs(one.row, reference.row), rough=True)
     interval = processes.of_ratio(one.time, reference.time, alpha)
     common = len(one.time.repeats & reference.time.repeats)
@@ -208,11 +208,6 @@ def between_samples(
         return math.nan, None
     interval = intervals.of_ratio(sample, references)
     return ratio, intervals.scale_interval(extend_to(interval, ratio), ratio, half_width) if interval else None
-
-
-def _mostly_disturbed(one: Timed, reference: Timed) -> bool:
-    """Whether other programs disturbed most of their turns: the few that are left would show the machine."""
-    return 2 * (one.row.disturbed_turns + reference.row.disturbed_turns) > one.row.turns + reference.row.turns
 
 
 def _whatever_disturbs(row: Summary, reference: Summary) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kbench.analysis.times.machine_stability import disturbs
 from kbench.records.axes import Point
 from kbench.records.values import NO_DIFFERENCE, NOT_COMPARED, OK
 from kbench.summary import TO_BASELINE, TO_FASTEST, Summary
@@ -14,7 +15,7 @@ def is_rough(row: Summary) -> bool:
     """Whether other programs disturbed most of what it would come from, so that it is not told in numbers."""
     one = row.ratios.get(TO_BASELINE if row.baseline else TO_FASTEST)
     alone = one is None or one.value == 1
-    return row.verdict == NOT_COMPARED and 2 * row.disturbed_turns > row.turns if alone else bool(one and one.rough)
+    return row.verdict == NOT_COMPARED and disturbs(row) if alone else bool(one and one.rough)
 
 
 def shown_ratio(row: Summary) -> float | None:

@@ -98,6 +98,9 @@ def _compared(row: Summary, fastest: Summary) -> str:
     ratio = row.ratios[TO_FASTEST]
     ends = f"{format_bound(ratio.interval.low)} to {format_bound(ratio.interval.high)}" if ratio.interval else ""
     times = f"{significant(row.epoch_seconds)} instead of {significant(fastest.epoch_seconds)} s{row.work.each}"
+    if ratio.rough and ratio.verdict == SLOWER:
+        why = why_not([row, fastest])
+        return f"{row.backend} is slower than {fastest.backend}, by how much cannot be said: {why}"
     if ratio.verdict == SLOWER:
         how = f" ({ends})" if ends else ""
         return f"{row.backend} takes {format_bound(ratio.value)} times as long as {fastest.backend}{how}: {times}"

@@ -76,3 +76,15 @@ def test_what_could_not_be_compared_has_its_times_and_the_reason(said: Any) -> N
     )
     (sentence,) = said(wide, other)
     assert "could not be compared (" in sentence and " s an epoch): times vary too much; measure again" in sentence
+
+
+def test_lines_beside_which_other_programs_computed_are_not_compared_by_a_number(said: Any) -> None:
+    fast, slow, far = (
+        [replace(one, outcome=replace(one.outcome, others=0.9)) for one in line(name, EPOCH, seconds)]
+        for name, seconds in (("fit, line 7", 0.64), ("fit, line 10", 3.0), ("fit, line 10", 640.0))
+    )
+    (sentence,) = said(fast, slow)
+    assert "could not be compared (" in sentence and "times as long" not in sentence
+    assert sentence.endswith("): other programs used the processor; end them and measure again.")
+    (sentence,) = said(fast, far)
+    assert "fit, line 10 is slower than fit, line 7, by how much cannot be said: other programs used" in sentence
