@@ -364,8 +364,8 @@ class WorkKind:
     parts = "rows"  # what its rows are of
     workloads: Mapping[str, Workload] = {}  # of its rows, by what their times are of (`unit`)
 
-    def row_cells(self, measured: Sequence[Measured]) -> Sequence[Measured]:
-        """These cells as rows have them: of each a part for each of its rows."""
+    def row_cells(self, measured: Sequence[Measured], request: Mapping[str, object]) -> Sequence[Measured]:
+        """These cells as rows have them: of each a part for each of its rows. request: that of their run."""
         return [replace(one, epochs=()) for one in measured]
 
     def row(self, processes: RowProcesses, fields: Mapping[str, Any]) -> Mapping[str, Any]:

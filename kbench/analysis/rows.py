@@ -54,7 +54,7 @@ class ExampleAnalysis:
     @cached_property
     def row_cells(self) -> Sequence[Measured]:
         """Its cells as rows have them: each, or where work is observed a part of it for each row."""
-        return self.kind.row_cells(self.measured) if self.kind else self.measured
+        return self.kind.row_cells(self.measured, self.record.request) if self.kind else self.measured
 
     @cached_property
     def timed(self) -> Sequence[Timed]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import msgspec
 
 from kbench.analysis.rows import Analysis, priors
 from kbench.analysis.summaries import summarise
+from kbench.features.script import events
+from kbench.features.script.lines import asked_lines
 from kbench.features.script.lines.units import EPOCH, STEP
 from kbench.records.axes import ARGUMENTS, EXAMPLE
 from kbench.records.epochs import Epoch
@@ -20,15 +21,15 @@ from kbench.tables.content import by_example
 from kbench.words.text import format_bound, significant
 
 ONE_STEP = "train_on_batch"  # a call that is a training step
-_LINES = re.compile(r"lines? ([\d, and]+)$")
 
 
 def sentences(run: Analysis) -> list[str]:
     """One for each backend and line but the fastest; empty where no lines were to be compared."""
-    wanted = _wanted(run.run.request)
+    wanted = asked_lines.wanted(run.run.request)
     if not wanted:
         return []
-    parts = [one for one in run.row_cells if _numbers(one) & {*wanted}]
+    of_line = {one.cell.site: asked_lines.numbers(one.cell.site) for one in run.row_cells}
+    parts = [one for one in run.row_cells if of_line[one.cell.site] & {*wanted}]
     found: list[str] = []
     units = {one.facts.unit: one.cell.site for one in parts if one.epochs}
     if len(units) > 1:  # an epoch has many steps
@@ -37,24 +38,15 @@ def sentences(run: Analysis) -> list[str]:
             return [f"The lines cannot be compared: times are of {first}, of {', of '.join(others)}."]
         parts = [_by_step(one) for one in parts]
     compared = summarise([_of_line(one) for one in parts], precision=PRECISION, priors=priors(run.run))
-    for rows in by_example(compared):
+    missing = [line for line in wanted if not any(line in of_line[one.cell.site] for one in parts)]
+    for rows in by_example(compared) if len(wanted) - len(missing) > 1 else ():
         found += _of_backend(rows)
-    missing = [str(line) for line in wanted if not any(line in _numbers(one) for one in parts)]
     if missing:
-        found.append(f"No call of a model was measured in line {' and '.join(missing)}.")
+        sites = {*of_line, *(site for one in run.run.measured for site in events.sites(one.facts))}
+        there = sorted(set[int]().union(*map(asked_lines.numbers, sites)))
+        but = f", but in {asked_lines.named(there)}" if there else ""
+        found += [f"No call of a model was measured in {asked_lines.named(missing)}{but}."]
     return found
-
-
-def _wanted(request: Mapping[str, object]) -> Sequence[int]:
-    script = request.get("script")
-    lines = script.get("compare_lines") if isinstance(script, dict) else None
-    return [one for one in lines if isinstance(one, int)] if isinstance(lines, list | tuple) else []
-
-
-def _numbers(one: Measured) -> set[int]:
-    """Of the lines that it is of: a loop may end in another on each backend."""
-    lines = _LINES.search(one.cell.site)
-    return {int(number) for number in re.findall(r"\d+", lines[1])} if lines else set()
 
 
 def _takes_steps(one: Measured) -> bool:

@@ -10,6 +10,7 @@ from kbench.analysis.row_figures import RowProcesses
 from kbench.analysis.times import memory_growth
 from kbench.features.script.lines import (
     afterwards,
+    asked_lines,
     call_outputs,
     call_sites,
     line_figures,
@@ -32,9 +33,9 @@ class ProgramWork(WorkKind):
     parts = "parts of the program"
     workloads = WORKLOADS
 
-    def row_cells(self, measured: Sequence[Measured]) -> Sequence[Measured]:
+    def row_cells(self, measured: Sequence[Measured], request: Mapping[str, object]) -> Sequence[Measured]:
         """By line."""
-        return call_sites.by_line(measured)
+        return call_sites.by_line(measured, asked=asked_lines.wanted(request))
 
     def row(self, processes: RowProcesses, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         """With its part of the program's time, and whether memory and time grow with each call."""

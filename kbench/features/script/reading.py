@@ -127,20 +127,20 @@ def cells(path: Path) -> tuple[str, ...]:
 
 def pep723_requirements(path: Path, known: Mapping[str, Backend]) -> Declared:
     """What the program, which was parsed before, says itself of its packages and its Python. Raises UserError."""
-    return declared.read(_source(path), path.name, known)
+    return declared.read(source(path), path.name, known)
 
 
 def text(path: Path, module: str = "") -> str:
     """The text of the program, and of the files that are its own: its package, or what it imports from beside it."""
-    source = _source(path)
+    own = source(path)
     if not module:
-        return beside.together(source, path, beside.imported(source, path))
+        return beside.together(own, path, beside.imported(own, path))
     package = root(path, module) / module.partition(".")[0]
     of_package = sorted(package.rglob("*.py"))[:MOST_FILES] if package.is_dir() else []
-    return beside.together(source, path, of_package)
+    return beside.together(own, path, of_package)
 
 
-def _source(path: Path) -> str:
+def source(path: Path) -> str:
     """The code of the program, which was parsed before."""
     return "\n".join(cells(path)) or importlib.util.decode_source(read_bytes(path))
 

@@ -16,6 +16,7 @@ from kbench.features.script.events import Fit, Site
 from kbench.features.script.lines import call_costs
 from kbench.features.script.lines.call_sites import by_line
 from kbench.features.script.lines.units import CALL, EPOCH, REST, RUN
+from kbench.features.script.program_work import ProgramWork
 from kbench.records.axes import SITE
 from kbench.records.epochs import Epoch, Turn
 from kbench.records.reported import Program
@@ -102,6 +103,15 @@ def test_of_a_fit_that_has_not_returned_its_epochs_validation_and_callbacks_coun
     one = Epoch(1, 3.0, 64, evaluation_seconds=1.0, callback_seconds=0.5, callback_seconds_within=0.25)
     found = call_costs.in_fits([], [one])
     assert (found.seconds, found.validation, found.callbacks) == (4.25, 1.0, 0.5)
+
+
+def test_a_line_that_takes_little_of_the_time_has_a_row_where_it_is_asked_for() -> None:
+    one = program([[FIRST, 1.0]], [(0.01, 1), (0.001, 0)], whole=20.0)
+    lines = [{part.cell.site for part in by_line([one], asked=asked)} for asked in ((), (10,))]
+    assert EVALUATE not in lines[0] and EVALUATE in lines[1]
+    assert EVALUATE in {
+        part.cell.site for part in ProgramWork().row_cells([one], {"script": {"compare_lines": [10]}})
+    }
 
 
 def test_it_is_so_for_all_backends_if_it_is_for_one() -> None:

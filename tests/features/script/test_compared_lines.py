@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,7 +11,9 @@ import msgspec
 import pytest
 from fake_runs import cell, measured, replace
 
-from kbench.features.script import compared_lines
+from kbench.errors import UserError
+from kbench.features.script import call_lines, compared_lines
+from kbench.features.script.events import Site
 from kbench.features.script.lines.units import CALL, EPOCH
 from kbench.records.values import Measured
 
@@ -35,8 +39,8 @@ def line(name: str, unit: str, seconds: float) -> list[Measured]:
 
 @pytest.fixture
 def said() -> Any:
-    def sentences(*lines: list[Measured]) -> list[str]:
-        run = SimpleNamespace(request={"script": {"compare_lines": [7, 10]}}, provenance={})
+    def sentences(*lines: list[Measured], wanted: Sequence[int] = (7, 10), of_cells: Any = ()) -> list[str]:
+        run = SimpleNamespace(request={"script": {"compare_lines": [*wanted]}}, provenance={}, measured=of_cells)
         analysis: Any = SimpleNamespace(run=run, row_cells=[one for each in lines for one in each])
         return compared_lines.sentences(analysis)
 
@@ -88,3 +92,60 @@ def test_lines_beside_which_other_programs_computed_are_not_compared_by_a_number
     assert sentence.endswith("): other programs used the processor; end them and measure again.")
     (sentence,) = said(fast, far)
     assert "fit, line 10 is slower than fit, line 7, by how much cannot be said: other programs used" in sentence
+
+
+def test_of_a_line_without_a_call_of_a_model_those_with_one_are_named(said: Any) -> None:
+    lines = line("fit, line 7", EPOCH, 0.64), line("predict, line 10", CALL, 0.02)
+    assert said(*lines, wanted=[6, 9]) == ["No call of a model was measured in lines 6 and 9, but in lines 7 and 10."]
+    sites = {"predict, line 12": Site("predict, line 12", "infer", {})}  # too short for a table
+    small = measured(cell("train.py", "keras3/jax"), facts={"of": {"site": sites}})
+    (sentence,) = said(*lines, wanted=[6], of_cells=[small])
+    assert sentence.endswith(", but in lines 7, 10 and 12.")
+    assert said(*lines, wanted=[7, 9]) == ["No call of a model was measured in line 9, but in lines 7 and 10."]
+
+
+PROGRAM = """import keras
+model = keras.Sequential()
+# nothing
+for _ in range(
+    30
+):
+    model.predict_on_batch(
+        x,
+    )
+print(step(x))
+model.fit(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "refused"),
+    [
+        ((7, 11), ""),
+        ((8, 10), ""),  # within a call, and one that may call a model
+        ((1, 3, 4), "no call of a model stands in lines 1, 3 and 4 of train.py: it calls a model in lines 7 and 11."),
+        ((7, 99), "no call of a model stands in line 99 of train.py: it calls a model in lines 7 and 11."),
+        ((), ""),
+    ],
+)
+def test_a_line_in_which_no_call_stands_is_refused_before_the_program_runs(
+    lines: tuple[int, ...], refused: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(PROGRAM)
+    said = ""
+    try:
+        call_lines.check(lines, path, "")
+    except UserError as error:
+        said = str(error).removeprefix("--compare-lines: ")
+    assert said == refused
+
+
+def test_what_may_call_models_in_lines_of_other_files_is_not_refused(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    (tmp_path / "helper.py").write_text("")
+    for text in ("import helper\nhelper.main()\n", "exec(open('x').read())\n"):
+        path.write_text(text)
+        call_lines.check([99], path, "")
+    path.write_text(PROGRAM)
+    call_lines.check([99], path, "a.module")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 from typing import Any
@@ -13,6 +13,7 @@ import msgspec
 from kbench.analysis.sameness import not_finite
 from kbench.features.script import events
 from kbench.features.script.lines import call_costs, call_outputs
+from kbench.features.script.lines.asked_lines import numbers
 from kbench.features.script.lines.call_costs import CallCost
 from kbench.features.script.lines.finding_kinds import NO_CALLS
 from kbench.features.script.lines.units import CALL, EPOCH, REST, RUN, STEP
@@ -36,10 +37,13 @@ def is_fit(site: str) -> bool:
     return site.startswith("fit")
 
 
-def by_line(measured: Sequence[Measured], by_call: bool = True) -> list[Measured]:
+def by_line(
+    measured: Sequence[Measured], by_call: bool = True, asked: Collection[int] = frozenset()
+) -> list[Measured]:
     """The cells, with those of scripts split by line, in the order in which lines were first called.
 
-    A line that fits often is timed by its calls, or without `by_call` by its epochs.
+    A line that fits often is timed by its calls, or without `by_call` by its epochs. asked: lines that the user wants
+    to see, whatever part of the time they take.
     """
     if all(one.facts.task != SCRIPT for one in measured):
         return list(measured)
@@ -49,7 +53,7 @@ def by_line(measured: Sequence[Measured], by_call: bool = True) -> list[Measured
         for part in _sites(one, often):
             found.setdefault(_line(part), []).append(part)
     found = _one_loop(found)
-    small = [name for name in found if not any(map(_matters, found[name]))]
+    small = [name for name in found if not (any(map(_matters, found[name])) or numbers(name[1]) & {*asked})]
     parts = [part for name in small for part in found[name]]
     unlike = {(cell.values[EXAMPLE], cell.site) for cell, _ in call_outputs.compare(parts)}
     shown = [name for name in found if name in unlike or name not in small] or [*found]
@@ -84,8 +88,8 @@ def _one_loop(lines: dict[Line, list[Measured]]) -> dict[Line, list[Measured]]:
         cells = {part.cell.at(site="").id for part in parts}
         if len(names) < 2 or len(cells) < len(parts):
             continue
-        numbers = [site.rpartition(" ")[2] for _, site in names]
-        shown = program, f"{before}lines {listed(sorted(numbers, key=int))}"
+        ends = [site.rpartition(" ")[2] for _, site in names]
+        shown = program, f"{before}lines {listed(sorted(ends, key=int))}"
         merged = [replace(part, cell=part.cell.at(site=shown[1])) for part in parts]
         lines = {shown if name == names[0] else name: lines[name] for name in lines if name not in names[1:]}
         lines[shown] = merged
