@@ -14,7 +14,8 @@ from kbench.analysis.summaries import summarise
 from kbench.features.script.events import InFits, OfLine, Returned
 from kbench.features.script.lines import line_figures
 from kbench.features.script.lines.line_details import LineDetails, details
-from kbench.features.script.lines.units import EPOCH
+from kbench.features.script.lines.units import CALL, EPOCH
+from kbench.features.script.told import line_answers, line_tables
 from kbench.features.script.told.finding_sentences import ends
 from kbench.records.values import Measured
 
@@ -65,3 +66,27 @@ def test_a_fit_that_changes_no_weight_is_told(unchanged: int) -> None:
     one = measured({"unchanged": unchanged})
     (row,) = line_figures.add_notes(summarise([one]), [one])
     assert ends(row.findings) == ("trains nothing: none of the model's weights changed",) * unchanged
+
+
+@pytest.mark.parametrize(
+    ("facts", "counted", "compiles"),
+    [
+        ({"jit_compile": False}, None, False),
+        ({"jit_compile": True}, None, True),
+        ({"jit_compile": False}, 0, True),  # which is traced
+        ({"jit_compile": False, "run_eagerly": True}, 0, False),
+        ({}, None, True),  # of a Keras that does not say
+    ],
+)
+def test_what_is_trained_eagerly_is_not_said_to_compile(
+    facts: dict[str, Any], counted: int | None, compiles: bool
+) -> None:
+    one = measured({}, compilations=counted)
+    one = replace(one, facts=msgspec.structs.replace(one.facts, **facts))
+    (row,) = line_figures.add_notes(summarise([one]), [one])
+    assert details(row).compiles == compiles
+    often = replace(row, unit=CALL, calls=10, first_calls=10, compile_seconds=0.9, epoch_seconds=1.0)
+    said = (line_tables.columns([often]), line_tables.remarks([often]), line_answers.on_compilation([often]))
+    assert ["ompil" in str(one) for one in said] == [compiles] * 3
+    once = replace(row, epoch_seconds=None, calls=1)
+    assert ("compilation" in str(line_tables.remarks([once]))) == compiles

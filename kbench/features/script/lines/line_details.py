@@ -32,6 +32,7 @@ class LineDetails:
     validation_share: float = 0.0
     callback_share: float = 0.0
     first_losses: tuple[float, ...] = ()  # of a line that trains step by step
+    compiles: bool = True  # whether its first steps may compile; False: it trains eagerly
     compiled_again: int = 0  # by its epochs or calls after the first
 
 

@@ -26,6 +26,12 @@ def add_notes(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Sum
     return [_with(row, of_row.get(row.key, ())) if row.work.repeated else row for row in rows]
 
 
+def _is_eager(one: Measured) -> bool:
+    """Whether its framework starts each operation from Python: it counts no compilations, and jit_compile is off."""
+    counts = any(epoch.compilations is not None for epoch in one.epochs)
+    return bool(one.facts.run_eagerly) or (one.facts.jit_compile is False and not counts)
+
+
 def _share(parts: Sequence[tuple[float, float]]) -> float:
     """What all parts are of all wholes, as measured: first epochs, too, in which validation compiles."""
     whole = sum(seconds for _, seconds in parts)
@@ -47,6 +53,7 @@ def _with(row: Summary, ok: Sequence[Measured]) -> Summary:
         validation_share=_share([(one.validation, one.seconds) for one in in_fits]),
         callback_share=_share([(one.callbacks, one.seconds) for one in in_fits]),
         first_losses=tuple(math.nan if loss is None else loss for loss in losses),
+        compiles=not (row.work.trains and ok and all(map(_is_eager, ok))),
         compiled_again=max((sum(epoch.compilations or 0 for epoch in steady(one.epochs)) for one in ok), default=0),
     )
     return replace(

@@ -139,7 +139,7 @@ def on_compilation(rows: Sequence[Summary]) -> list[str]:
 def _compiles_each(row: Summary) -> bool:
     """Whether compilation is a good part of each call."""
     each = call_costs.each_compiles(row.calls or 0, row.first_calls or 0)
-    return each and (row.compile_seconds or 0.0) > SHARE * (row.epoch_seconds or math.inf)
+    return each and details(row).compiles and (row.compile_seconds or 0.0) > SHARE * (row.epoch_seconds or math.inf)
 
 
 def _of_compilation(rows: Sequence[Summary]) -> list[str]:

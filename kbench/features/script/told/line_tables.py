@@ -8,6 +8,7 @@ from functools import partial
 
 from kbench.features.script.lines import call_costs
 from kbench.features.script.lines.call_sites import is_fit
+from kbench.features.script.lines.line_details import details
 from kbench.records.values import OK
 from kbench.summary import Summary
 from kbench.tables.content import comparison, metric
@@ -80,7 +81,7 @@ def _others(rows: Sequence[Summary]) -> Columns:
         )
     elif is_fit(rows[0].site):
         if any(_each_compiles(row) for row in rows):
-            columns["compile (s)"] = lambda row: significant(row.compile_seconds)
+            columns["compile (s)"] = lambda row: significant(row.compile_seconds if details(row).compiles else None)
         columns["around (s)"] = lambda row: significant(row.around_seconds)
     if any(row.evaluation_seconds for row in rows):
         columns["validation (s)"] = lambda row: significant(row.evaluation_seconds)
@@ -94,7 +95,7 @@ def _others(rows: Sequence[Summary]) -> Columns:
 
 
 def _each_compiles(row: Summary) -> bool:
-    return call_costs.each_compiles(row.calls or 0, row.first_calls or 0)
+    return details(row).compiles and call_costs.each_compiles(row.calls or 0, row.first_calls or 0)
 
 
 def remarks(rows: Sequence[Summary]) -> dict[str, tuple[str, ...]]:
@@ -115,10 +116,12 @@ def _on_first_times(rows: Sequence[Summary]) -> list[str]:
     first = rows[0]
     calls, work = first.calls or 0, first.work
     fits, timed = is_fit(first.site), any(row.epoch_seconds is not None for row in rows)
-    each = "Each call compiles" if fits else "First calls only, one a model"
+    eager = not any(details(row).compiles for row in rows)
+    each = "Each call compiles" if fits and not eager else "First calls only, one a model"
     only = f"One {work.unit} only: it includes" if calls < 2 else f"{each}: each includes"
     part = each if calls == first.first_calls else "Many calls compile" if fits else "Many are first calls of a model"
-    no_time = f"{only} compilation and warm-up, so there is no steady time and no ratio."
+    what = "warm-up" if eager else "compilation and warm-up"
+    no_time = f"{only} {what}, so there is no steady time and no ratio."
     within = f"{part}: compilation is part of the time of a call."
     return [
         *([no_time] if work.repeated and not timed and _ended(rows) else []),
