@@ -20,7 +20,7 @@ from kbench.features.script.lines import call_sites
 from kbench.features.script.lines.call_sites import by_line
 from kbench.features.script.lines.finding_kinds import OTHER_CALL
 from kbench.features.script.lines.units import CALL, EPOCH, RUN
-from kbench.features.script.told import unlike_calls
+from kbench.features.script.told import line_tables, unlike_calls
 from kbench.plots.bars import _figure as draw_bars
 from kbench.plots.styles import row_styles
 from kbench.records.epochs import Epoch
@@ -200,3 +200,26 @@ def test_no_code_asks_a_sentence_what_it_is(monkeypatch: pytest.MonkeyPatch) -> 
         assert len(unlike_calls.sentences(trained_lines())) == 2
         for module in ("kbench.words.sentences", "kbench.features.script.told.finding_sentences"):
             monkeypatch.setattr(f"{module}.sentence", lambda finding: f"{words}: {finding}")
+
+
+@pytest.mark.parametrize(
+    ("names", "last"),
+    [
+        (("loss", "accuracy", "val_loss", "val_accuracy"), "val_accuracy"),
+        (("loss", "specificity_at_sensitivity"), "specificity_at_sensitivity"),
+        (("loss", "val_loss", "learning_rate"), "val_loss"),
+        (("a_loss", "b_loss", "loss"), "loss"),
+        ((), "total (s)"),
+    ],
+)
+def test_the_score_that_is_asked_for_is_left_out_last(names: tuple[str, ...], last: str) -> None:
+    assert line_tables.optional([line("keras3/jax", metrics=dict.fromkeys(names, 0.5))])[-1] == last
+
+
+def test_on_a_narrow_page_it_stands_where_other_times_do_not() -> None:
+    scores = {"loss": 0.1, "specificity_at_sensitivity": 0.5}
+    about = {"metrics": scores, "total_seconds": 9.0, "unit": EPOCH, "steps": 10}
+    rows = [line(backend, ratio, **about) for backend, ratio in (("keras3/jax", 1.0), ("keras2/theano", 2.0))]
+    shown, _, left_out = text(rows, 85).partition("Left out here for width")
+    assert "specificity_at_sensitivity" in shown
+    assert " ".join(left_out.split()).endswith(": first epoch (s), steps/s, total (s), loss.")

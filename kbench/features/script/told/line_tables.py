@@ -15,6 +15,7 @@ from kbench.tables.content import comparison, metric
 from kbench.words.text import listed, plain, significant
 
 SHOWN = 0.01  # of an epoch: callbacks that take more have a column
+_SETTINGS = frozenset(("lr", "learning_rate"))  # which callbacks write beside scores
 _WHOLE = ("",)  # the table as a whole
 Columns = dict[str, Callable[[Summary], str]]
 
@@ -48,13 +49,16 @@ def columns(rows: Sequence[Summary]) -> Columns:
 
 
 def optional(rows: Sequence[Summary]) -> list[str]:
-    """Those that a narrow page leaves out: all but the main score."""
+    """Those that a narrow page leaves out, in this order: further times, then scores, the main one last."""
+    times = ("steps/s", "around (s)", "compile (s)", "batches (s)", "callbacks (s)", "validation (s)", "total (s)")
     names = _scores(rows)
-    if not names:
-        return []
-    main = next((name for name in ("val_accuracy", "val_loss", "accuracy", "loss") if name in names), names[0])
-    others = [plain(name) for name in reversed(names) if name != main]
-    return ["steps/s", "around (s)", "compile (s)", *others, "total (s)"]
+    main = min(names, key=_less_asked_for, default="")
+    return [*times, *(plain(name) for name in reversed(names) if name != main), *([plain(main)] if main else [])]
+
+
+def _less_asked_for(name: str) -> tuple[bool, ...]:
+    """In order: a metric that the program asks for, in validation; then its loss, in validation."""
+    return name in _SETTINGS, name.endswith("loss"), not name.startswith("val_")
 
 
 def _scores(rows: Sequence[Summary]) -> list[str]:
