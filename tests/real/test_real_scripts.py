@@ -148,7 +148,7 @@ def check_calls(run: Finished, names: tuple[str, ...]) -> None:
     rows = [row for row in epochs(run) if row["example"] == "called.py: call, line 14"]
     assert {row["backend"] for row in rows} == set(names)
     assert {row["samples"] for row in rows} == {"8"}
-    assert "it calls no fit, evaluate or predict: timed as a whole" in " ".join(run.output.split())
+    assert "it calls no fit" not in run.output, "which have their tables"
 
 
 def shown(printed: bytes, backend: str) -> bytes:

@@ -18,7 +18,7 @@ from kbench.cells import runner
 from kbench.features.script.events import Fit, Site
 from kbench.features.script.lines import call_sites
 from kbench.features.script.lines.call_sites import by_line
-from kbench.features.script.lines.finding_kinds import OTHER_CALL
+from kbench.features.script.lines.finding_kinds import NO_CALLS, OTHER_CALL
 from kbench.features.script.lines.units import CALL, EPOCH, RUN
 from kbench.features.script.told import line_tables, unlike_calls
 from kbench.plots.bars import _figure as draw_bars
@@ -223,3 +223,10 @@ def test_on_a_narrow_page_it_stands_where_other_times_do_not() -> None:
     shown, _, left_out = text(rows, 85).partition("Left out here for width")
     assert "specificity_at_sensitivity" in shown
     assert " ".join(left_out.split()).endswith(": first epoch (s), steps/s, total (s), loss.")
+
+
+@pytest.mark.parametrize(("sites", "said"), [((), True), (("call_7",), False), (("fit_7", "call_9"), False)])
+def test_that_it_calls_no_fit_is_said_only_where_no_call_has_a_table(sites: tuple[str, ...], said: bool) -> None:
+    *_, whole = by_line([program("a/x", **dict.fromkeys(sites, 0.5))])
+    assert whole.cell.site == "whole program"
+    assert any(finding.kind == NO_CALLS for finding in whole.findings) == said

@@ -65,12 +65,13 @@ def by_line(
             continue
         whole = part.cell.at(site="").id
         taken.setdefault(whole, []).append(part.facts.site_seconds or 0.0)
+    shown_of = {part.cell.at(site="").id for part in parts}
     outside = [rest for one in measured for rest in _outside(one, taken.get(one.cell.id, ()))]
     lost: dict[str, Finding] = {}  # by the lines of each cell
     for part in (part for name in found for part in found[name]):
         if (how := not_finite.finding(part)) is not None:
             lost.setdefault(part.cell.at(site="").id, how)
-    return [*parts, *outside, *(_whole(one, lost.get(one.cell.id)) for one in measured)]
+    return [*parts, *outside, *(_whole(one, lost.get(one.cell.id), one.cell.id in shown_of) for one in measured)]
 
 
 def _line(part: Measured) -> Line:
@@ -216,16 +217,15 @@ def _outside(one: Measured, taken: Sequence[float]) -> Iterable[Measured]:
     yield _part(one, OUTSIDE, facts, epochs=(Epoch(2, rest, 0),))
 
 
-def _whole(one: Measured, lost: Finding | None) -> Measured:
-    """lost: what is no finite number in one of its lines."""
+def _whole(one: Measured, lost: Finding | None, has_lines: bool) -> Measured:
+    """lost: what is no finite number in one of its lines; has_lines: whether some have rows."""
     program = one.facts.program
     seconds = None if program is None else program.seconds
     taken = one.outcome.seconds if seconds is None else seconds
     # Numbered as a steady one: the program ran once, and all of it counts.
     all_of_it = () if taken is None else (Epoch(2, taken, 0),)
-    loops = all(name.startswith("call,") for name in events.sites(one.facts)) and one.outcome.status == OK
-    looped = program is not None and program.keras and loops
-    remark = (*((lost,) if lost else ()), *((Finding(kind=NO_CALLS),) if looped else ()))
+    alone = program is not None and program.keras and not has_lines and one.outcome.status == OK
+    remark = (*((lost,) if lost else ()), *((Finding(kind=NO_CALLS),) if alone else ()))
     # Nothing but the program itself has to be equal: two versions of it may be compared.
     facts = {"unit": RUN, "site_seconds": seconds, "layers": (Described(WHOLE, {}, []),)}
     return _part(one, WHOLE, {**facts, "notes": one.facts.notes}, epochs=all_of_it, findings=remark)
