@@ -73,6 +73,22 @@ def test_nothing_is_said_of_few_epochs() -> None:
     assert growth(ends(leaking(50.0, 6))) is None and growth([]) is None
 
 
+@pytest.mark.parametrize(
+    ("mib", "grows"),
+    [
+        ([383.3, 433.8, 468.1, 525.1, 546.6, 566.7], True),
+        ([539.2, 559.9, 579.6, 572.4, 590.9, 610.5], True),
+        ([435.0, 470.0, 490.0, 509.0], True),
+        ([400.0, 500.0, 560.0, 600.0, 620.0, 622.0], False),  # settles
+        ([400.0, 500.0, 501.0, 502.0, 600.0, 601.0], False),  # one jump
+        ([400.0, 500.0, 470.0, 520.0, 480.0, 530.0], False),  # wavers
+    ],
+)
+def test_of_six_calls_that_each_compile_growth_is_said_as_of_four(mib: list[float], grows: bool) -> None:
+    assert (growth(ends(mib), each_compiles=True) is not None) == grows
+    assert growth(ends(mib)) is None, "so few tell nothing otherwise"
+
+
 def row(*mib: float, backend: str = "keras3/jax", **changes: Any) -> Measured:
     return measured(cell(backend=backend, epochs=len(mib), **changes), *([1.0] * len(mib)), resident_mib=[*mib])
 

@@ -33,10 +33,12 @@ class MemoryGrowth:
 def growth(ends: Sequence[tuple[float, float]], each_compiles: bool = False) -> MemoryGrowth | None:
     """The growth of [(number of the epoch or call, MiB at its end)], in their order; None where it does not grow."""
     held = _settled(ends)
-    few = each_compiles and len(held) >= FEW and all(b[1] - a[1] >= LARGE_MIB for a, b in itertools.pairwise(held))
+    small = [b[1] - a[1] < LARGE_MIB for a, b in itertools.pairwise(held)]
+    # Of four and more such steps one may be small, and all else need not be even; not the last one.
+    few = each_compiles and len(held) >= FEW and sum(small) <= (len(small) > FEW) and not small[-1]
     if len(held) < trend.LEAST and not few:
         return None
-    slope = trend.growing(held, LEAST_MIB)
+    slope = trend.growing(held, LEAST_MIB, few=FEW + 1 < len(held) < trend.LEAST)
     if slope is None:
         return None
     return MemoryGrowth(slope, held[0][1], held[-1][1], round(held[-1][0] - held[0][0]))

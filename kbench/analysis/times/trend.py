@@ -17,10 +17,10 @@ MOST = 400  # that are compared
 Values = Sequence[tuple[float, float]]  # (number of the epoch or call, value), in their order
 
 
-def growing(values: Values, whole: float, noisy: bool = False) -> float | None:
+def growing(values: Values, whole: float, noisy: bool = False, few: bool = False) -> float | None:
     """The growth from one to the next, if they grow by at least `whole` from the first to the last; else None.
 
-    noisy: whether something else makes them go up and down, as it does with times.
+    noisy: whether something else makes them go up and down, as it does with times. few: too few to have parts.
     """
     if len(values) < 2 or values[-1][0] <= values[0][0]:
         return None
@@ -30,6 +30,8 @@ def growing(values: Values, whole: float, noisy: bool = False) -> float | None:
     grown = sum(two[1] > one[1] for one, two in pairs)
     if slope * (held[-1][0] - held[0][0]) < whole or grown < (NOISY if noisy else STEADY) * len(pairs):
         return None
+    if few:
+        return slope
     parts = min(HALVES if noisy else PARTS, len(held) - 1)
     cuts = [round(part * (len(held) - 1) / parts) for part in range(parts + 1)]
     rates = [_slope(held[one : two + 1]) for one, two in itertools.pairwise(cuts)]
