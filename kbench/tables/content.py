@@ -20,8 +20,10 @@ from kbench.words.text import MISSING, plain, significant
 
 _MARKS = {
     NO_DIFFERENCE: "~: open: no difference shown, as the interval of the ratio includes 1.",
-    NOT_COMPARED: "?: could not be compared, as the ratio has no interval or one wider than a factor of 3 each way.",
+    NOT_COMPARED: "?: could not be compared, as {why}.",
 }
+_LOAD, _FEW = "other programs used the processor", "there are too few values"
+_WIDE = "the interval of the ratio is wider than a factor of 3 each way"
 _KERNELS = (
     "kernel: how time steps were computed: fused (one kernel for all), scan (a compiled loop), loop (one by one), "
     "unrolled (all in one graph)."
@@ -339,14 +341,13 @@ def _on_comparison(rows: Sequence[Summary]) -> _Remarks:
     baseline = rows[0].baseline
     timed = any(TO_BASELINE in row.ratios for row in rows)
     default = "x default: time of the variant / time of the same backend without settings."
+    ratios = ("times slower", "x baseline", "x default", *_of_features().values())
     few = "One process each: how much processes differ is taken from earlier runs."
     return {
         **_on(("x baseline",), {f"x baseline: the ratio to {plain(baseline)}.": bool(baseline) and timed}),
         **_on(_WHOLE, {f"No x baseline: {plain(baseline)} has no steady time here.": bool(baseline) and not timed}),
         **_on(("x default",), {default: _with_default(rows)}),
-        **dict.fromkeys(
-            marks(_verdicts(rows)), ("times slower", "x baseline", "x default", *_of_features().values())
-        ),
+        **dict.fromkeys(marks(_verdicts(rows), _why_unknown(rows)), ratios),
         **_on(_WHOLE, {few: any(row.relative_processes == 1 for row in rows)}),
     }
 
@@ -372,7 +373,14 @@ def _on_learning(rows: Sequence[Summary]) -> _Remarks:
     return {**_on(("val. accuracy",), spread), **_on(tuple(_target_columns(rows)), reached)}
 
 
-def marks(verdicts: Iterable[str]) -> list[str]:
-    """What the marks before ratios with these verdicts mean."""
-    found = set(verdicts)
-    return [meaning for verdict, meaning in _MARKS.items() if verdict in found]
+def _why_unknown(rows: Sequence[Summary]) -> str:
+    """Why some of the ratios could not be compared."""
+    unknown = [one for row in rows for one in row.ratios.values() if one.verdict == NOT_COMPARED]
+    whys = {_LOAD if one.rough else _WIDE if one.interval else _FEW for one in unknown}
+    return " or ".join(why for why in (_LOAD, _FEW, _WIDE) if why in whys)
+
+
+def marks(verdicts: Iterable[str], why: str = "") -> list[str]:
+    """What the marks before ratios with these verdicts mean. why: some could not be compared, if that is known."""
+    found, why = set(verdicts), why or f"{_FEW}, or {_WIDE}"
+    return [meaning.format(why=why) for verdict, meaning in _MARKS.items() if verdict in found]

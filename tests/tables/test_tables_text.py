@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 
 import pytest
@@ -20,7 +21,7 @@ from kbench.records.values import (
     UNSUPPORTED,
     Interval,
 )
-from kbench.summary import Summary
+from kbench.summary import TO_FASTEST, Summary
 from kbench.tables import columns
 from kbench.tables.answers import headline
 from kbench.tables.content import table
@@ -58,8 +59,22 @@ def test_a_training_table_reads_like_this() -> None:
         "keras2/cntk     12,346       ?12,346             2.50     0.0810         0.9375  ok",
         "keras2/theano        -             -                -          -              -  failed [1]",
         "[1] the compiler said no",
-        "?: could not be compared, as the ratio has no interval or one wider than a factor of 3 each way.",
+        "?: could not be compared, as there are too few values.",
     ]
+
+
+def test_the_mark_of_what_could_not_be_compared_has_the_reason() -> None:
+    def remark(*rows: Summary) -> str:
+        (said,) = [one for one in table(rows).remarks if one.startswith("?")]
+        return said.removeprefix("?: could not be compared, as ").removesuffix(".")
+
+    wide = replace(SLOW, verdict=NOT_COMPARED, relative_interval=Interval(0.01, 900.0))
+    few = replace(SLOW, backend="keras3/torch", verdict=NOT_COMPARED)
+    load = dataclasses.replace(few, ratios={TO_FASTEST: dataclasses.replace(few.ratios[TO_FASTEST], rough=True)})
+    assert remark(FAST, wide) == "the interval of the ratio is wider than a factor of 3 each way"
+    assert remark(FAST, few) == "there are too few values"
+    assert remark(FAST, load) == "other programs used the processor"
+    assert remark(FAST, load, wide).startswith("other programs used the processor or the interval of the ratio")
 
 
 def test_a_table_names_the_kernel_only_where_there_are_recurrent_layers() -> None:
@@ -170,7 +185,9 @@ def test_time_to_accuracy_is_shown_where_a_row_got_there() -> None:
     found = table([stated, reached])
     assert found.columns[-3:] == ("epochs to 0.98", "s to 0.98", "status")
     assert [row[-3:-1] for row in found.rows] == [("-", "-"), ("2.5", "41.2")]
-    assert found.remarks[-1].endswith("until the validation accuracy reaches it. keras3/jax reached it in 2 of 3 repeats.")
+    assert found.remarks[-1].endswith(
+        "until the validation accuracy reaches it. keras3/jax reached it in 2 of 3 repeats."
+    )
 
 
 def test_what_explains_a_column_stands_only_where_the_column_does() -> None:
