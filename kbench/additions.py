@@ -376,6 +376,10 @@ class WorkKind:
         """The rows of all tables, which are ranked, with what else follows from their cells."""
         return rows
 
+    def on_screen(self, rows: Sequence[Summary], of_run: Sequence[Summary]) -> bool:
+        """Whether their table is shown on the screen, too, beside those of the run's other rows."""
+        return True
+
     def under_way(self, site: str) -> Workload:
         """What a cell does there: `site` of its epochs."""
         raise NotImplementedError

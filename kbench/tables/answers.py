@@ -24,13 +24,13 @@ def answer(rows: Sequence[Summary], repeat_command: str = "") -> str:
     if sweeps.varies(rows):
         return plain(" ".join(_of_sweep(rows, repeat_command)))
     several = len({row.device for row in rows}) > 1
-    sentences = [
-        _of_device(group, f" on {group[0].device}" if several else "", repeat_command)
-        for group in _timed_by_device(rows)
-    ]
-    kind = rows[0].work.told_by
+    kind, groups = rows[0].work.told_by, _timed_by_device(rows)
     asked = [*(kind.before_answer(rows) if kind else ()), *scores.sentences(rows)]
-    sentences = [*asked, *sentences, *(kind.after_answer(rows) if kind else memory_growth(rows))]
+    others = [*(kind.after_answer(rows) if kind else memory_growth(rows))]
+    unknown = [*map(_is_unknown, groups)]
+    what = "Its times" if others and any(unknown) and all(unknown) else rows[0].example
+    times = [_of_device(one, f" on {one[0].device}" if several else "", repeat_command, what) for one in groups]
+    sentences = [*asked, *(others + times if what != rows[0].example else times + others)]
     if sentences and data.is_synthetic(rows[0]):
         sentences.append("This is on synthetic data.")
     return plain(" ".join(sentences))
@@ -170,8 +170,14 @@ def _timed_by_device(rows: Sequence[Summary]) -> list[list[Summary]]:
     return [sorted(group, key=lambda row: row.relative_to_fastest or 0.0) for group in groups]
 
 
-def _of_device(rows: Sequence[Summary], where: str, repeat_command: str) -> str:
-    """`rows` are the comparable ones, fastest first."""
+def _is_unknown(rows: Sequence[Summary]) -> bool:
+    """Whether none of the comparable rows of a device could be compared with the fastest."""
+    others = [row for row in rows if row.relative_to_fastest != 1]
+    return bool(others) and all(_verdict(row) == NOT_COMPARED for row in others)
+
+
+def _of_device(rows: Sequence[Summary], where: str, repeat_command: str, what: str) -> str:
+    """`rows` are the comparable ones, fastest first; `what` could not be compared, if nothing could."""
     fastest = [row for row in rows if row.relative_to_fastest == 1]
     others = rows[len(fastest) :]
     names = _names(fastest)
@@ -185,8 +191,8 @@ def _of_device(rows: Sequence[Summary], where: str, repeat_command: str) -> str:
         return f"{rows[0].example} {time}; there is nothing to compare it with."
     missing = [row for row in others if _verdict(row) == NOT_COMPARED]
     why = why_not(rows, repeat_command) if missing else ""
-    if others and len(missing) == len(others):
-        return f"{rows[0].example}{where} could not be compared: {why}."
+    if _is_unknown(rows):
+        return f"{what}{where} could not be compared: {why}."
     sentences = [f"{rows[0].example} {does} fastest{where} on {names}: {_time(rows[0])}."]
     unsure = [row for row in others if _verdict(row) == NO_DIFFERENCE]
     equal = [row for row in others if _verdict(row) == AS_FAST]

@@ -10,7 +10,7 @@ from itertools import groupby
 from kbench import hooks
 from kbench.records import axes
 from kbench.records.axes import Axis
-from kbench.records.values import NO_DIFFERENCE, NOT_COMPARED, OK, Cell, base, beside_others
+from kbench.records.values import FAILED, NO_DIFFERENCE, NOT_COMPARED, OK, TIMEOUT, Cell, base, beside_others
 from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, Figure, Summary, figures
 from kbench.tables import data, notes
 from kbench.tables.answers import answer
@@ -61,10 +61,15 @@ def tables(
 ) -> list[Table]:
     """One table per example, in reading order: a note stands below the first table that it is about.
 
-    `repeat_command` repeats what could not be compared. `brief`: of an example's row only its chief note.
+    `repeat_command` repeats what could not be compared. `brief`: of an example's row only its chief note, and
+    of observed work not why it failed, which stands above, nor tables that say nothing.
     """
     footnotes: list[str] = []
-    return remarks_once([table(rows, footnotes, repeat_command, shown, brief) for rows in by_example(summaries)])
+    several = [*summaries]
+    groups = by_example(several)
+    if brief:
+        groups = [rows for rows in groups if not (kind := rows[0].work.told_by) or kind.on_screen(rows, several)]
+    return remarks_once([table(rows, footnotes, repeat_command, shown, brief) for rows in groups])
 
 
 def by_example(summaries: Iterable[Summary]) -> list[list[Summary]]:
@@ -297,6 +302,8 @@ def _target_columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], st
 def _status(row: Summary, footnotes: list[str], brief: bool) -> str:
     further = [row.unranked, *dict.fromkeys(finding.in_status for finding in row.findings)]
     status = ", ".join([row.status, *filter(None, further)])
+    if brief and row.work.observed and row.status in (FAILED, TIMEOUT):
+        return marked(status, notes.further(row), footnotes)
     return marked(status, notes.chief(row) if brief and not row.work.observed else notes.of(row), footnotes)
 
 

@@ -63,6 +63,10 @@ class ProgramWork(WorkKind):
             rows = noted(rows, row_cells)
         return rows
 
+    def on_screen(self, rows: Sequence[Summary], of_run: Sequence[Summary]) -> bool:
+        """Not what is outside of its lines, and the whole of it, where no times say anything."""
+        return line_tables.on_screen(rows, of_run)
+
     def under_way(self, site: str) -> Workload:
         """Epochs of a fit, calls of all else."""
         return WORKLOADS[EPOCH if call_sites.is_fit(site) else CALL]

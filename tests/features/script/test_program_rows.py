@@ -19,17 +19,18 @@ from kbench.features.script.events import Fit, Site
 from kbench.features.script.lines import call_sites
 from kbench.features.script.lines.call_sites import by_line
 from kbench.features.script.lines.finding_kinds import NO_CALLS, OTHER_CALL
-from kbench.features.script.lines.units import CALL, EPOCH, RUN
+from kbench.features.script.lines.units import CALL, EPOCH, REST, RUN
 from kbench.features.script.told import line_tables, unlike_calls
 from kbench.plots.bars import _figure as draw_bars
 from kbench.plots.styles import row_styles
 from kbench.records.epochs import Epoch
 from kbench.records.findings import Finding
-from kbench.records.values import NOT_COMPARED, SCRIPT, SLOWER, Interval, Measured, Outcome
+from kbench.records.values import FAILED, NOT_COMPARED, SCRIPT, SLOWER, Interval, Measured, Outcome
 from kbench.screen.progress import one_cell
 from kbench.summary import Summary
 from kbench.tables import lost
 from kbench.tables.answers import answer, headline
+from kbench.tables.content import tables
 from kbench.tables.text import text
 
 NAN = math.nan
@@ -220,9 +221,9 @@ def test_on_a_narrow_page_it_stands_where_other_times_do_not() -> None:
     scores = {"loss": 0.1, "specificity_at_sensitivity": 0.5}
     about = {"metrics": scores, "total_seconds": 9.0, "unit": EPOCH, "steps": 10}
     rows = [line(backend, ratio, **about) for backend, ratio in (("keras3/jax", 1.0), ("keras2/theano", 2.0))]
-    shown, _, left_out = text(rows, 85).partition("Left out here for width")
+    shown, _, left_out = text(rows, 85).partition("Not shown for lack of width")
     assert "specificity_at_sensitivity" in shown
-    assert " ".join(left_out.split()).endswith(": first epoch (s), steps/s, total (s), loss.")
+    assert " ".join(left_out.split()).startswith(": first epoch (s), steps/s, total (s), loss")
 
 
 @pytest.mark.parametrize(("sites", "said"), [((), True), (("call_7",), False), (("fit_7", "call_9"), False)])
@@ -230,3 +231,53 @@ def test_that_it_calls_no_fit_is_said_only_where_no_call_has_a_table(sites: tupl
     *_, whole = by_line([program("a/x", **dict.fromkeys(sites, 0.5))])
     assert whole.cell.site == "whole program"
     assert any(finding.kind == NO_CALLS for finding in whole.findings) == said
+
+
+REFUSED = {"relative_interval": None, "resampled_values": None, "verdict": NOT_COMPARED, "turns": 12}
+
+
+def refused(**changes: Any) -> list[Summary]:
+    """The rows of a program of which no times could be compared, since other programs used the processor."""
+    times: dict[str, dict[str, Any]] = {
+        "keras3/jax": {"turns": 12},
+        "keras3/torch": {**REFUSED, "relative_to_fastest": 3.0},
+    }
+    of_units: dict[str, dict[str, Any]] = {
+        CALL: {"example": "train.py: fit, line 8", "memory_growth_mib": 34.0, "disturbed_turns": 12},
+        REST: {"example": "train.py: outside Keras", "relative_to_fastest": None},
+        RUN: {"example": "train.py: whole program", **changes},
+    }
+    return [
+        summary(backend, unit=unit, **{**of_times, **about})
+        for unit, about in of_units.items()
+        for backend, of_times in times.items()
+    ]
+
+
+def test_where_no_times_could_be_compared_what_else_is_known_comes_first() -> None:
+    assert answer(refused()[:2], "again") == (
+        "Memory grows with each call on keras3/jax by 34 MiB, keras3/torch by 34 MiB. Its times could not be "
+        "compared: other programs used the processor in 24 of 24 turns; end them, then `again`."
+    )
+    sure = [line("keras3/jax", memory_growth_mib=9.0), line("keras3/torch", 2.0, memory_growth_mib=9.0)]
+    assert answer(sure).startswith("train.py: fit, line 8 is fastest on keras3/jax")
+
+
+def test_tables_of_the_whole_that_say_nothing_are_not_on_the_screen_and_in_summary_md() -> None:
+    shown, page = text(refused()), "\n".join(one.heading for one in tables(refused()))
+    assert "fit, line 8" in shown and "outside Keras" not in shown and "whole program" not in shown
+    assert "outside Keras" in page and "whole program" in page
+    assert "whole program" in text(refused(findings=(Finding(kind="told", own="it has a note"),)))
+    assert "whole program" in text(refused(status=FAILED, reason="no")), "how it ended"
+    assert "outside Keras" in text(refused()[2:]), "there is nothing else"
+    sure = [*refused()[2:], line("keras3/jax"), line("keras3/torch", 2.0)]
+    assert "whole program" in text(sure)
+
+
+def test_why_a_program_failed_stands_once_on_the_screen() -> None:
+    about = {"unit": RUN, "status": FAILED, "reason": "line 9: KeyError: 0", "relative_to_fastest": None}
+    row = summary("keras3/jax", "train.py: whole program", **about)
+    assert text([row]).count("KeyError") == 1 and text([row]).startswith("train.py failed on keras3/jax: line 9")
+    assert "[1] line 9: KeyError: 0" in tables([row])[0].numbered, "in summary.md also beside its row"
+    noted = replace(row, findings=(Finding(kind="told", own="it has a note"),))
+    assert "[1] it has a note" in text([noted])

@@ -9,8 +9,8 @@ from functools import partial
 from kbench.features.script.lines import call_costs
 from kbench.features.script.lines.call_sites import is_fit
 from kbench.features.script.lines.line_details import details
-from kbench.records.values import OK
-from kbench.summary import Summary
+from kbench.records.values import NOT_COMPARED, OK
+from kbench.summary import TO_FASTEST, Summary
 from kbench.tables.content import comparison, metric
 from kbench.words.text import listed, plain, significant
 
@@ -35,6 +35,18 @@ def heading(rows: Sequence[Summary]) -> str:
 
 def _counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' * (number != 1)}"
+
+
+def on_screen(rows: Sequence[Summary], of_run: Sequence[Summary]) -> bool:
+    """Whether the table of these rows says something: of a program of which no times could be compared only its lines
+    do, and what ended otherwise or has notes.
+    """
+    program = [row for row in of_run if row.program == rows[0].program]
+    ratios = [row.ratios[TO_FASTEST] for row in program if TO_FASTEST in row.ratios]
+    unknown = [one.verdict == NOT_COMPARED for one in ratios if one.value != 1]
+    told = any(row.status != OK or row.unranked or row.notes for row in program if row.work.once)
+    lines = any(row.work.repeated for row in program)
+    return rows[0].work.repeated or told or not lines or not unknown or not all(unknown)
 
 
 def columns(rows: Sequence[Summary]) -> Columns:
