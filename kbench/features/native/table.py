@@ -17,6 +17,9 @@ _REMARK = (
 )
 
 
+_LOAD = "?: could not be compared, as other programs used the processor."
+
+
 def table(summaries: Sequence[Summary]) -> Table | None:
     """One row for each Keras row whose framework was also measured without Keras; None if there is none."""
     pairs = of_pairs(summaries)
@@ -32,7 +35,7 @@ def table(summaries: Sequence[Summary]) -> Table | None:
         columns=columns,
         rows=tuple(_row(row, native, several_devices) for row, native in pairs),
         text_columns=frozenset({"example", "backend", "without Keras"}),
-        remarks=(_REMARK,),
+        remarks=(_REMARK, *([_LOAD] if any(row.ratios[NATIVE].rough for row, _ in pairs) else [])),
         optional=("without Keras", "s/epoch without", "s/epoch"),
     )
 
@@ -50,6 +53,11 @@ def of_pairs(summaries: Sequence[Summary]) -> list[tuple[Summary, Summary]]:
 
 
 def _row(row: Summary, native: Summary, several_devices: bool) -> tuple[str, ...]:
+    extra = (
+        _more(row.step_seconds_median, native.step_seconds_median, 1000.0),
+        _more(row.phases.get("first_step"), native.phases.get("first_step")),
+        _more(_before(row), _before(native)),
+    )
     return (
         plain(f"{row.title} ({row.device})" if several_devices else row.title),
         plain(row.backend),
@@ -57,9 +65,7 @@ def _row(row: Summary, native: Summary, several_devices: bool) -> tuple[str, ...
         significant(row.epoch_seconds),
         significant(native.epoch_seconds),
         of_ratio(NATIVE, row),
-        _more(row.step_seconds_median, native.step_seconds_median, 1000.0),
-        _more(row.phases.get("first_step"), native.phases.get("first_step")),
-        _more(_before(row), _before(native)),
+        *(MISSING if one == MISSING else "?" if row.ratios[NATIVE].rough else one for one in extra),
     )
 
 

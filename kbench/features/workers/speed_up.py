@@ -12,12 +12,13 @@ from kbench.records.axes import THREADS, WORKERS
 from kbench.records.values import Interval
 from kbench.summary import Figure, Summary
 from kbench.tables.entries import with_half
-from kbench.words.text import MISSING, format_bound
+from kbench.words.text import MISSING, format_bound, listed
 
 if TYPE_CHECKING:
     from kbench.analysis.times.ratios import Timed
 
 KIND = "one worker"  # of the same backend
+_LOAD = "other programs used the processor"
 _SAME_THREADS = 1 << 20  # of a reference: more than any number of threads
 
 
@@ -54,13 +55,24 @@ def efficiency(row: Summary) -> float | None:
     return gain and gain / _count(row)
 
 
+def is_rough(row: Summary) -> bool:
+    """Whether other programs disturbed most turns that it is from: then it is not told in numbers."""
+    return KIND in row.ratios and row.ratios[KIND].rough
+
+
+def _shown_speed_up(row: Summary) -> str:
+    return "?" if is_rough(row) else with_half(speed_up(row), interval(row))
+
+
 def _shown_efficiency(row: Summary) -> str:
     shown = efficiency(row)
-    return MISSING if shown is None else f"{shown:.0%}"
+    return MISSING if shown is None else "?" if is_rough(row) else f"{shown:.0%}"
 
 
 def sentences(rows: Sequence[Summary]) -> list[str]:
-    """Such as `2 workers: 1.70 times (1.61 to 1.79) the samples/s of one on ONE, 1.10 (1.02 to 1.18) on OTHER.`"""
+    """Such as `2 workers: 1.70 times (1.61 to 1.79) the samples/s of one on ONE, 1.10 (1.02 to 1.18) on OTHER.`, and
+    of which that cannot be said.
+    """
     groups: dict[tuple[int, int | None], list[Summary]] = {}
     for row in rows:
         if speed_up(row) is not None:
@@ -68,10 +80,14 @@ def sentences(rows: Sequence[Summary]) -> list[str]:
     several = len({threads for _, threads in groups}) > len({workers for workers, _ in groups})
     made = []
     for (workers, threads), group in sorted(groups.items(), key=lambda item: (item[0][0], item[0][1] or 0)):
-        (best, *rest) = sorted(group, key=lambda row: -(speed_up(row) or 0.0))
+        clear = sorted((row for row in group if not is_rough(row)), key=lambda row: -(speed_up(row) or 0.0))
         of_each = f" with {axes.shown(axes.by_name(THREADS), threads)} each" if several else ""
-        said = f"{workers} workers{of_each}: {_times(best, ' times')} the samples/s of one on {best.backend}"
-        made.append(said + "".join(f", {_times(row)} on {row.backend}" for row in rest) + ".")
+        if clear:
+            first = f"{_times(clear[0], ' times')} the samples/s of one on {clear[0].backend}"
+            each = [first, *(f"{_times(row)} on {row.backend}" for row in clear[1:])]
+            made.append(f"{workers} workers{of_each}: {', '.join(each)}.")
+        if rough := [row.backend for row in group if is_rough(row)]:
+            made.append(f"{workers} workers{of_each} could not be compared with one on {listed(rough)}: {_LOAD}.")
     return made
 
 
@@ -89,7 +105,8 @@ def _on_speed_up(rows: Sequence[Summary]) -> str:
     alone = {row.threads for row in rows if _count(row) == 1}
     same = bool(alone) and gained <= alone
     of_one = "with as many threads as each of several" if same else "which has all cores that several divide"
-    return f"speed-up: samples/s over those of one worker of the same backend, {of_one}."
+    unknown = f" ?: {_LOAD}." if any(map(is_rough, rows)) else ""
+    return f"speed-up: samples/s over those of one worker of the same backend, {of_one}.{unknown}"
 
 
 def _on_efficiency(rows: Sequence[Summary]) -> str:
@@ -114,7 +131,7 @@ COLUMNS = (
         None,
         Figure(title="speed-up", shown="comparison"),
         speed_up,
-        entry=lambda row: with_half(speed_up(row), interval(row)),
+        entry=_shown_speed_up,
         remark=_on_speed_up,
     ),
     Column("speed_up_interval", "speed_up", None, Figure("speed_up", "ends"), interval),

@@ -39,6 +39,18 @@ def test_a_framework_with_and_without_keras_is_a_row() -> None:
     assert (shown["extra first step (s)"], shown["extra before it (s)"]) == ("+4.00", "+2.25")
 
 
+def test_where_other_programs_used_the_processor_no_extra_is_told_in_numbers() -> None:
+    def busy(one: Measured) -> Measured:
+        return replace(one, outcome=replace(one.outcome, others=0.9))
+
+    keras, native = (one(name, 9.0, 3.0, 3.1, first_step=2.0) for name in ("keras9/x", "native/x"))
+    table = keras_cost.table(rows(busy(keras), busy(native)))
+    assert table is not None
+    shown = dict(zip(table.columns, table.rows[0], strict=True))
+    assert (shown["x native"], shown["extra first step (s)"], shown["extra before it (s)"]) == ("?", "?", "-")
+    assert "other programs used the processor" in table.remarks[-1]
+
+
 def test_two_generations_of_keras_are_compared_with_the_same_row() -> None:
     found = rows(one("keras8/x", 9.0, 4.0, 4.0), one("keras9/x", 9.0, 3.0, 3.0), one("native/x", 9.0, 2.0, 2.0))
     assert {row.backend: comparison.ratio(row) for row in found} == {

@@ -116,6 +116,20 @@ def test_the_speed_up_is_against_one_worker_with_as_many_threads_as_each_or_else
     ]
 
 
+def test_where_other_programs_disturbed_most_turns_no_speed_up_is_told_in_numbers() -> None:
+    def rough(row: Summary) -> Summary:
+        of_kind = row.ratios.get(speed_up.KIND)
+        kept = {} if of_kind is None else {speed_up.KIND: replace(of_kind, rough=True)}
+        return replace(row, ratios={**row.ratios, **kept})
+
+    found = [rough(row) for row in speeds()]
+    shown = {one.name: {one.entry(row) for row in found} for one in speed_up.COLUMNS if one.entry}
+    assert shown == {"speed_up": {"?", "-"}, "efficiency": {"?", "-"}}
+    assert all("could not be compared with one on" in said for said in speed_up.sentences(found))
+    (remark,) = {said for one in speed_up.COLUMNS if one.name == "speed_up" and (said := one.remark(found))}
+    assert remark.endswith("?: other programs used the processor.")
+
+
 def test_a_layer_that_takes_statistics_of_a_part_of_a_batch_explains_an_epoch_unless_it_is_far_off() -> None:
     normalized = of_workers(told(2), layers=[["BatchNormalization", {}, []], ["Dense", {}, []]])
 
