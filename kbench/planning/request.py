@@ -64,6 +64,7 @@ class Script:
     requires_python: str = ""  # as the program has it
     max_epochs: Count | None = None  # of each fit
     max_steps: Count | None = None  # of each epoch
+    figures: tuple[str, ...] = ()  # that it computes itself: variables, or patterns of what it prints
     # A change that may tell why rows differ: only the first batch, or run_eagerly off or else jit_compile inverted.
     variant: Literal["", "same-batch", "other-jit"] = ""  # SAME_BATCH, OTHER_JIT
 

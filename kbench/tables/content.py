@@ -302,9 +302,9 @@ def _target_columns(rows: Sequence[Summary]) -> dict[str, Callable[[Summary], st
 def _status(row: Summary, footnotes: list[str], brief: bool) -> str:
     further = [row.unranked, *dict.fromkeys(finding.in_status for finding in row.findings)]
     status = ", ".join([row.status, *filter(None, further)])
-    if brief and row.work.observed and row.status in (FAILED, TIMEOUT):
-        return marked(status, notes.further(row), footnotes)
-    return marked(status, notes.chief(row) if brief and not row.work.observed else notes.of(row), footnotes)
+    told = notes.chief(row) if brief and not row.work.observed else notes.of(row)
+    above = brief and row.work.observed and row.reason and row.status in (FAILED, TIMEOUT)
+    return marked(status, told[1:] if above else told, footnotes)
 
 
 def _remarks(rows: Sequence[Summary]) -> _Remarks:

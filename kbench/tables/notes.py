@@ -16,11 +16,6 @@ def of(row: Summary) -> list[str]:
     return [*_reason(row), *sentences.all_of(_in_order(row))]
 
 
-def further(row: Summary) -> list[str]:
-    """Those beside why it did not end well."""
-    return [*sentences.all_of(_in_order(row))]
-
-
 def chief(row: Summary) -> list[str]:
     """The one that a reader of the table has to know; none if all are harmless."""
     matters = [one for one in _in_order(row) if not _is_minor(one)]

@@ -28,6 +28,7 @@ def asked(options: Mapping[str, Any], known: Mapping[str, Backend]) -> tuple[Exa
     program = reading.load(named.file, named.module)
     how = {one.name: options[one.name] for one in fields(Script) if one.name in options}
     call_lines.check(how.get("compare_lines", ()), program.path, named.module)
+    how["figures"] = tuple(how.get("figures") or ())
     own = reading.pep723_requirements(program.path, known)
     how |= {
         "module": named.module,

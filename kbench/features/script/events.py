@@ -37,6 +37,13 @@ class Fit(FeatureEvent, frozen=True, tag="fit"):
     resident_mib: Mib | None = None  # what the process held when it was over
 
 
+class Figure(FeatureEvent, frozen=True, tag="figure"):
+    """A figure that the program computes itself, by --figure."""
+
+    name: str  # of its column
+    value: float
+
+
 class Weight(msgspec.Struct, frozen=True):
     """A weight of a model when a call returned: see kbench_script/watching/returned.py."""
 
@@ -112,8 +119,20 @@ def _of_line(struct: Any, **kept: Any) -> EventKind:
     return EventKind(struct, lambda event: event.site, most=MOST_LINES, said=lambda event: "", **kept)
 
 
-EVENT_KINDS = (_of_line(Site), _of_line(Fit, kept=_with_fit), _of_line(Returned, kept=_added))
+MOST_FIGURES = 100
+EVENT_KINDS = (
+    EventKind(Figure, lambda event: event.name, most=MOST_FIGURES, said=lambda event: ""),
+    _of_line(Site),
+    _of_line(Fit, kept=_with_fit),
+    _of_line(Returned, kept=_added),
+)
 OF_LINES = ("site", "fit", "returned")
+
+
+def figures(facts: Facts) -> Mapping[str, float]:
+    """What the program computed itself, by names."""
+    found: Mapping[str, Figure] = facts.of.get("figure", {})
+    return {name: one.value for name, one in found.items()}
 
 
 def sites(facts: Facts) -> Mapping[str, Site]:

@@ -40,7 +40,7 @@ def commands() -> Mapping[str, Command]:
             Path(__file__).with_name("script.txt"),
             options=(
                 "file", "-m", "--backends", WHAT, "--python", "--channel", "--with", "--max-epochs",
-                "--max-steps", MORE, "--compare-lines", "--seed", "--seeds", "--init", "--workdir",
+                "--max-steps", MORE, "--compare-lines", "--figure", "--seed", "--seeds", "--init", "--workdir",
                 "--keep-files", HOW_OFTEN, "--timeout", "--memory-limit", "--data-dir", "--baseline",
                 "--name", "--dry-run",
                 DETAIL, "--show-output", "--no-plots", *SHOWN, "--results",

@@ -8,6 +8,7 @@ from typing import Any, get_args, get_type_hints
 
 from kbench.cli.option_types import whole, wholes
 from kbench.errors import UserError
+from kbench.features.script import figures
 from kbench.features.script.declared import requirements
 from kbench.planning.request import Script
 
@@ -57,6 +58,15 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "type": whole(1, 10**9),
         "metavar": "N",
         "help": "cut each epoch, validation, evaluation and prediction to N steps",
+    },
+    "--figure": {
+        "dest": "figures",
+        "type": figures.asked,
+        "action": "append",
+        "default": [],
+        "metavar": "FIGURE",
+        "help": "a figure that the program computes itself, as a column: 'accuracy: (.*)' takes the last such number "
+        "that it prints, a name that variable at its end; may be repeated",
     },
     "--show-output": {"action": "store_true", "help": "print each cell's stdout when the cell ends"},
 }

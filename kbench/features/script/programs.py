@@ -11,7 +11,7 @@ from typing import IO, Any
 from kbench.additions import Programs
 from kbench.base import paths
 from kbench.cells.spec import RunPaths, WorkTerms
-from kbench.features.script import choosing, process, reading, secrets_again, standard_input, workdir
+from kbench.features.script import choosing, figures, process, reading, secrets_again, standard_input, workdir
 from kbench.planning.request import Request, Script
 from kbench.planning.tasks import CellTask
 from kbench.records.values import Backend, Example
@@ -62,7 +62,10 @@ class UserPrograms(Programs):
         """In a copy of its folder, or in the folder itself."""
         with workdir.work(task, run_paths, files) as place:
             told, variables = process.told(task, run_paths, place), process.secret_arguments(task, run_paths)
-            yield WorkTerms(place.folder, told, variables)
+            try:
+                yield WorkTerms(place.folder, told, variables)
+            finally:
+                figures.tell_printed((task.script or {}).get("figures", ()), files)
 
     def where(self, task: CellTask, run_paths: RunPaths) -> str:
         """With the folder that is copied."""

@@ -223,12 +223,18 @@ def _whole(one: Measured, lost: Finding | None, has_lines: bool) -> Measured:
     seconds = None if program is None else program.seconds
     taken = one.outcome.seconds if seconds is None else seconds
     # Numbered as a steady one: the program ran once, and all of it counts.
-    all_of_it = () if taken is None else (Epoch(2, taken, 0),)
+    all_of_it = () if taken is None else (Epoch(2, taken, 0, **_scores(events.figures(one.facts))),)
     alone = program is not None and program.keras and not has_lines and one.outcome.status == OK
     remark = (*((lost,) if lost else ()), *((Finding(kind=NO_CALLS),) if alone else ()))
     # Nothing but the program itself has to be equal: two versions of it may be compared.
     facts = {"unit": RUN, "site_seconds": seconds, "layers": (Described(WHOLE, {}, []),)}
     return _part(one, WHOLE, {**facts, "notes": one.facts.notes}, epochs=all_of_it, findings=remark)
+
+
+def _scores(figures: Mapping[str, float]) -> dict[str, Any]:
+    """Figures that the program computes itself in the place of scores: those called like one are compared so, too."""
+    usual = ("loss", "accuracy", "val_loss", "val_accuracy")
+    return {"metrics": dict(figures), **{name: figures[name] for name in usual if name in figures}} if figures else {}
 
 
 def _with_long_names(epoch: Epoch) -> Epoch:

@@ -44,7 +44,7 @@ def on_screen(rows: Sequence[Summary], of_run: Sequence[Summary]) -> bool:
     program = [row for row in of_run if row.program == rows[0].program]
     ratios = [row.ratios[TO_FASTEST] for row in program if TO_FASTEST in row.ratios]
     unknown = [one.verdict == NOT_COMPARED for one in ratios if one.value != 1]
-    told = any(row.status != OK or row.unranked or row.notes for row in program if row.work.once)
+    told = any(row.status != OK or row.unranked or row.notes or row.metrics for row in program if row.work.once)
     lines = any(row.work.repeated for row in program)
     return rows[0].work.repeated or told or not lines or not unknown or not all(unknown)
 

@@ -255,12 +255,27 @@ class ScriptRun:
             broken = self._calls.broken
         for text in filter(None, (one.note() for one in self._parts)):
             self._events.write("note", text=text)
+        for name in self._program.get("figures", ()):
+            if name.isidentifier():  # else it is a pattern of what it prints, which the host looks for
+                self._figure(name)
         keras = int(self._framework is not None)
         self._events.write("program", seconds=seconds, exit_status=status, keras=keras, broken=broken)
         if self._framework is not None:
             from kbench_guest import process
 
             process.report(self._framework, self._events)
+
+    def _figure(self, name: str) -> None:
+        """Write a variable of the program."""
+        try:
+            value = float(vars(sys.modules["__main__"])[name])
+        except KeyError:
+            self._remark(f"it has no variable {name} at its end")
+        except Exception as error:
+            self._remark(f"its variable {name} is no number ({type(error).__name__})")
+        else:
+            if value - value == 0.0:  # it is finite
+                self._events.write("figure", name=name, value=value)
 
 
 def _as_named(file: str) -> str:
