@@ -35,15 +35,16 @@ SLOW |= {"test_documentation_site.py", "test_left_out.py", "test_packaging.py", 
 SLOW |= {"test_faults_of_workers.py", "test_gpu_memory.py", "test_launcher.py", "test_progress.py"}
 
 
-def parts(item: pytest.Item) -> set[str]:
-    """The folders below this one that its file is in, and the file: a checkout may be in a folder of any name."""
-    return {*item.path.relative_to(Path(__file__).parent).parts}
+def parts(path: Path) -> set[str]:
+    """The folders below this one that a file is in, and the file: a checkout may be in a folder of any name."""
+    return {*path.relative_to(Path(__file__).parent).parts}
 
 
 def is_fast(item: pytest.Item) -> bool:
     """Whether it is one of the tests that take a minute together."""
     starts_processes = hasattr(getattr(item, "module", None), "subprocess")
-    return not (starts_processes or SLOW & parts(item) or SLOW_FIXTURES & {*getattr(item, "fixturenames", ())})
+    slow = starts_processes or SLOW & parts(item.path) or SLOW_FIXTURES & {*getattr(item, "fixturenames", ())}
+    return not (slow or item.get_closest_marker("thorough"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -54,13 +55,18 @@ def pytest_configure(config: pytest.Config) -> None:
     whole_suite.began(config)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """None of SLOW is imported to be left out."""
+    return True if config.option.markexpr == "fast" and SLOW & parts(collection_path) else None
+
+
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their markers
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Marks the fast ones. The longest come first, or one worker is left with them at the end."""
     for item in filter(is_fast, items):
         item.add_marker("fast")
     longest = ("test_real_tutorial.py", "real", "browser")
-    items.sort(key=lambda item: [name not in parts(item) for name in longest])
+    items.sort(key=lambda item: [name not in parts(item.path) for name in longest])
     whole_suite.leave_out_real_tests(config, items)
     whole_suite.note_why_slow(items)
 

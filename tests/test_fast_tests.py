@@ -16,8 +16,11 @@ def start():
     subprocess.run(["true"])
 """
 TESTS = """
+import pytest
 import starting
 
+@pytest.mark.thorough
+def test_thorough(): pass
 def test_quick(): pass
 def test_measuring(bench): pass
 def test_with_a_browser(browser): pass
