@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from fake_backends import fake_wheels, write_fake
 
 from kbench import hooks, store
 from kbench.analysis.times import spreads
-from kbench.cells import runner
+from kbench.cells import launcher, orphans, runner
 from kbench.cli import main
 from kbench.machine import host
 from kbench.records.values import Backend
@@ -113,6 +114,15 @@ def refused(said: Said, *words: str) -> None:
         assert word in line, line
 
 
+@contextlib.contextmanager
+def ended_at_last(marked: str) -> Iterator[None]:
+    """As `orphans.ended_with_this_process`, without the process that watches this one."""
+    try:
+        yield
+    finally:
+        orphans.end(marked)
+
+
 def load_backend(path: Path) -> Backend:
     """As kbench does; the files of the checkout, which no test changes, once."""
     return shipped(path) if path.is_relative_to(CHECKOUT) else LOAD(path)
@@ -156,6 +166,9 @@ class Bench:
         patch.setattr(runner, "share_of_others", lambda before, after: 0.0)
         patch.setattr(os, "fsync", lambda descriptor: None)
         patch.setattr(backends, "load", load_backend)
+        # Nobody kills this process: tests/faults kills others, which are watched.
+        patch.setattr(orphans, "ended_with_this_process", ended_at_last)
+        patch.setattr(launcher, "POLL_SECONDS", 0.05)
         self._plots = False
         self.backend()
         self.example("my_example.py")
