@@ -7,7 +7,7 @@ from pathlib import Path
 
 import left_out
 import pytest
-from playwright.sync_api import Browser, Error, sync_playwright
+from playwright.sync_api import Browser, Error, Page, sync_playwright
 from report_pages import QUIET, Opener, reference_page
 
 from kbench.bootstrap.browser import WANTED, find
@@ -39,3 +39,19 @@ def opened(browser: Browser) -> Iterator[Opener]:
     opener = Opener(browser)
     yield opener
     opener.close()
+
+
+@pytest.fixture(scope="module")
+def opened_once(browser: Browser, reference: Path) -> Iterator[tuple[Opener, Page]]:
+    opener = Opener(browser)
+    yield opener, opener(reference)
+    opener.close()
+
+
+@pytest.fixture
+def shown(opened_once: tuple[Opener, Page]) -> Iterator[Page]:
+    """The reference page as other tests have left it: none changes its width, its colours or its backends."""
+    opener, page = opened_once
+    page.mouse.move(0, 0)
+    yield page
+    opener.said_nothing()

@@ -129,7 +129,10 @@ class Opener:
         assert provoked
         self._said = [said for said in self._said if said not in provoked]
 
+    def said_nothing(self) -> None:
+        assert self._said == []
+
     def close(self) -> None:
         for context in self._contexts:
             context.close()
-        assert self._said == []
+        self.said_nothing()

@@ -29,7 +29,11 @@ def test_a_table_wider_than_a_phone_says_that_it_scrolls(opened: Opener, referen
     expect(area).to_have_attribute("data-more", "")
 
 
-@pytest.mark.parametrize("how", [{}, {**PHONE, "color_scheme": "dark"}], ids=["light", "dark-phone"])
+@pytest.mark.parametrize(
+    "how",
+    [pytest.param({}, marks=pytest.mark.thorough), {**PHONE, "color_scheme": "dark"}],
+    ids=["light", "dark-phone"],
+)
 def test_an_accessibility_checker_finds_no_serious_fault(
     opened: Opener, reference: Path, how: dict[str, Any]
 ) -> None:
