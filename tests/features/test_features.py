@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import shutil
 import subprocess
@@ -57,9 +58,9 @@ def standing_on(name: str) -> set[str]:
 
 @pytest.fixture(scope="module")
 def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the code, beside links to the rest of the checkout."""
+    """A copy of the code, with what is compiled of it, beside links to the rest of the checkout."""
     folder = tmp_path_factory.mktemp("copied")
-    shutil.copytree(CHECKOUT / "kbench", folder / "kbench", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(CHECKOUT / "kbench", folder / "kbench")
     for path in CHECKOUT.iterdir():
         if path.name not in ("kbench", ".git") and not (folder / path.name).exists():
             (folder / path.name).symlink_to(path)
@@ -86,6 +87,39 @@ def said(place: Path, *argv: str, status: int = 0, path: Sequence[Path] = (), cw
     return done.stdout + done.stderr
 
 
+ONE_AFTER_THE_OTHER = """
+import contextlib, io, json, sys
+from kbench.cli import main
+
+sys.argv[0] = "kbench"
+printed = []
+for words in json.load(sys.stdin):
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+        try:
+            status = main.main(words)
+        except SystemExit as ended:
+            status = ended.code
+    printed.append([status, out.getvalue() + err.getvalue()])
+print(json.dumps(printed))
+"""
+
+
+def told(place: Path, *commands: Sequence[str]) -> list[str]:
+    """What each of these commands of this copy prints, in one process."""
+    done = subprocess.run(
+        [sys.executable, "-c", ONE_AFTER_THE_OTHER],
+        cwd=place,
+        env={**os.environ, "PYTHONPATH": str(place)},
+        input=json.dumps(commands),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    printed = json.loads(done.stdout)
+    assert not any(status for status, _ in printed), printed
+    return [text for _, text in printed]
+
+
 def words_of(text: str) -> set[str]:
     return set(text.replace("=", " ").replace(",", " ").split())
 
@@ -98,15 +132,16 @@ def test_every_feature_has_its_words_here() -> None:
 def test_without_its_folder_nothing_speaks_of_it_and_the_rest_works(name: str, copied: Path, tmp_path: Path) -> None:
     gone = standing_on(name)
     place = without(sorted(gone), copied, tmp_path)
-    listed = said(place, "list", "features")
-    commands = {line.split()[0] for line in said(place, "--help").splitlines() if line.startswith("  ")}
-    helps = (("run", "--help-all"), ("script", "--help-all"), ("resume", "--help"))
-    shown = words_of("".join(said(place, *one) for one in helps if one[0] in commands))
+    helps = [("run", "--help-all"), *([] if "script" in gone else [("script", "--help-all")]), ("resume", "--help")]
+    dry = ("--backends", "jax,torch", "--examples", "mnist_mlp", "--dry-run")
+    listed, overview, planned, *shown_by = told(place, ("list", "features"), ("--help",), dry, *helps)
+    commands = {line.split()[0] for line in overview.splitlines() if line.startswith("  ")}
+    shown = words_of("".join(shown_by))
     for one in NAMES:
         assert (one in words_of(listed)) == (one not in gone)
         for word in WORDS[one]:
             assert (word in (shown if word[0] == "-" else commands)) == (one not in gone)
-    assert "Plan: " in said(place, "--backends", "jax,torch", "--examples", "mnist_mlp", "--dry-run")
+    assert "Plan: " in planned
 
 
 def reported(place: Path, cwd: Path, *options: str, path: Sequence[Path] = (), status: int = 0) -> str:
@@ -157,13 +192,13 @@ def test_the_core_alone_measures_and_says_what_it_cannot_read(bench: Bench, copi
     events.write_text(events.read_text().replace('{"event": "end"', f'{of_feature}{{"event": "end"'))
     shown = said(place, "report", "mine", "--no-plots", cwd=bench.folder)
     assert "my_example" in shown and "a feature of its time" not in shown and of_feature in events.read_text()
-    for name in ("reference-coverage-keras3", "reference"):
+    for name in ("reference-coverage-keras3", COMMITTED):
         shutil.copy(CHECKOUT / "results" / f"{name}.kbench.zip", bench.results)
     listed = said(place, "list", "runs", "--format", "csv", cwd=bench.folder)
     assert "coverage: of a feature that is not here" in listed
     refused = said(place, "report", "reference-coverage-keras3", status=2, cwd=bench.folder)
     assert "is a coverage run, and this kbench does not have that feature." in refused
-    assert "mnist_mlp" in said(place, "report", "reference", "--no-plots", cwd=bench.folder)
+    assert "mnist_cnn" in said(place, "report", COMMITTED, "--no-plots", cwd=bench.folder)
 
 
 @pytest.mark.thorough
