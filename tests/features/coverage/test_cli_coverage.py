@@ -90,8 +90,8 @@ def test_a_name_that_computes_something_else_differs_with_a_program_that_shows_i
     [
         ("raises", "raises", "ValueError: there is no hinge"),
         ("crashes", "crashes", "killed by SIGSEGV"),
-        ("is killed", "crashes", "killed by SIGKILL"),
-        ("exits", "crashes", "ended without a result"),
+        pytest.param("is killed", "crashes", "killed by SIGKILL", marks=pytest.mark.thorough),
+        pytest.param("exits", "crashes", "ended without a result", marks=pytest.mark.thorough),
         ("hangs", "hangs", "not done in its time"),
         ("grows", "crashes", "more than --memory-limit"),
     ],
@@ -144,6 +144,7 @@ def test_one_backend_alone_works_and_is_compared_with_nothing(bench: Bench) -> N
     assert states(bench) == {"keras9/fake": ["works", "works"]}
 
 
+@pytest.mark.thorough
 def test_the_cases_do_not_depend_on_the_order_of_backends(three: Bench) -> None:
     for order in (BACKENDS, ",".join(reversed(BACKENDS.split(",")))):
         assert three("coverage", "--backends", order, "--only", BOTH, "--device", "cpu", "--name", f"of-{order[:4]}")
@@ -169,7 +170,7 @@ def test_other_commands_know_such_a_run(three: Bench) -> None:
     refused(three("resume", "mine", "--budget", "1m"), "coverage run", "--budget")
 
 
-@pytest.mark.parametrize("how", ["SIGKILL", "SIGINT"])
+@pytest.mark.parametrize("how", ["SIGKILL", pytest.param("SIGINT", marks=pytest.mark.thorough)])
 def test_a_run_whose_host_was_ended_is_resumed_and_nothing_is_tried_again(three: Bench, how: str) -> None:
     once = three.folder / "once"
     three.backend("keras9/second", more=f'[variables]\nFAKE_KERAS_HINGE = "{how}"\nFAKE_KERAS_ONCE = "{once}"\n')
