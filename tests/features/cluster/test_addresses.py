@@ -135,6 +135,7 @@ def test_the_recipe_for_kubernetes_has_one_worker_on_a_node() -> None:
     assert container["args"][:2] == ["dask", "worker"] and "1" in container["args"]
 
 
+@pytest.mark.thorough
 def test_machines_are_reached_by_ssh(bench: Bench) -> None:
     folder = bench.folder / "ssh"
     folder.mkdir()

@@ -53,6 +53,7 @@ def test_machines_find_what_one_machine_finds(bench: Bench, cluster: DaskCluster
     assert bench("compare", f"far/machines/{kind.name}", "here").status == 0
 
 
+@pytest.mark.thorough
 def test_a_name_that_one_generation_lacks_is_tried_on_the_other(bench: Bench, cluster: DaskCluster) -> None:
     bench.backend("keras8/old", more='[variables]\nFAKE_KERAS_HINGE = "absent"\n')
     options = ("--quick", "--device", "cpu", "--on", cluster.address)

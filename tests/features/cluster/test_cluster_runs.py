@@ -46,6 +46,7 @@ def test_two_workers_measure_what_one_machine_measures(bench: Bench, cluster: Da
     assert [one.cell for one in far.measured] == [one.cell for one in here.measured]
 
 
+@pytest.mark.thorough
 def test_without_options_on_how_often_each_block_is_accepted_at_once_with_its_short_processes(
     bench: Bench, cluster: DaskCluster
 ) -> None:
@@ -117,7 +118,7 @@ def test_a_worker_that_is_killed_leaves_nothing_running_and_its_block_is_measure
     assert [one.outcome.status for one in store.read(kind).measured] == ["ok"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.thorough)])
 def test_a_client_that_ends_leaves_nothing_running_and_is_resumed_without_measuring_anything_twice(
     bench: Bench, cluster: DaskCluster, number: int
 ) -> None:
@@ -139,6 +140,7 @@ def test_a_client_that_ends_leaves_nothing_running_and_is_resumed_without_measur
     assert [one.outcome.status for one in store.read(kind).measured] == ["ok", "ok"]
 
 
+@pytest.mark.thorough
 def test_without_its_scheduler_a_run_ends_in_a_sentence_and_goes_on_with_another(
     bench: Bench, cluster: DaskCluster
 ) -> None:
@@ -163,6 +165,7 @@ def test_without_its_scheduler_a_run_ends_in_a_sentence_and_goes_on_with_another
     assert [one.outcome.status for one in store.read(kind).measured] == ["ok", "ok"]
 
 
+@pytest.mark.thorough
 def test_what_a_worker_measures_while_it_cannot_be_reached_is_not_counted_twice(bench: Bench) -> None:
     began, flag = held(bench)
     bench.patch.setenv("DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", "2s")
@@ -186,6 +189,7 @@ def test_what_a_worker_measures_while_it_cannot_be_reached_is_not_counted_twice(
         cluster.close()
 
 
+@pytest.mark.thorough
 def test_a_slow_machine_holds_nobody_up(bench: Bench, cluster: DaskCluster) -> None:
     began, flag = held(bench)
     cluster.worker(1)
@@ -200,6 +204,7 @@ def test_a_slow_machine_holds_nobody_up(bench: Bench, cluster: DaskCluster) -> N
     assert [one["worker"][:15] for one in attempts(run)] == ["tcp://127.0.1.2", "tcp://127.0.1.1"]
 
 
+@pytest.mark.thorough
 def test_a_worker_with_a_full_disk_is_passed_over(bench: Bench, cluster: DaskCluster) -> None:
     full = cluster.folder / "worker-1"
     full.mkdir()
