@@ -1,8 +1,9 @@
-"""Every benchmark still starts, measures and prints, at the smallest size that it has."""
+"""Every benchmark still starts; it measures and prints, at the smallest size that it has: the longest with -m ''."""
 
 from __future__ import annotations
 
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -43,6 +44,21 @@ def printed(benchmark: str, *options: str, statuses: tuple[int, ...] = (0,)) -> 
     return ended.stdout
 
 
+@pytest.mark.parametrize(
+    "path",
+    [one for one in sorted(BENCHMARKS.glob("*.py")) if "parse_args" in one.read_text()],
+    ids=lambda one: one.stem,
+)
+def test_each_says_what_it_takes(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", [str(path), "--help"])
+    monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(path), run_name="__main__")
+    assert ended.value.code == 0 and capsys.readouterr().out.startswith(f"usage: {path.name} ")
+
+
 def needed(*names: str) -> None:
     """Skips the test where one of these backends cannot be installed."""
     for name in names:
@@ -52,6 +68,7 @@ def needed(*names: str) -> None:
             left_out.skip(f"{name} is needed, which cannot be installed here: {error}")
 
 
+@pytest.mark.thorough
 def test_report_scale() -> None:
     small = ("--cells", "8", "--epochs", "2", "--repeats", "1", "--steps", "2", "--no-goals")
     said = printed("report_scale.py", *small)
@@ -74,6 +91,7 @@ def test_process_spreads() -> None:
     assert said.splitlines()[1].split()[:2] == ["all", "all"]
 
 
+@pytest.mark.thorough
 def test_training_spreads() -> None:
     head, *lines = printed("training_spreads.py").splitlines()
     assert head.split()[0] == "kind" and any(line.startswith("random-layers  mnist_mlp 10000") for line in lines)
@@ -89,6 +107,7 @@ def test_calibration() -> None:
     assert {"all", "each"} <= {row[0] for row in rows if row} and rows[-1][2].endswith("%")
 
 
+@pytest.mark.thorough
 def test_turns() -> None:
     needed("keras3/jax", "keras3/torch")
     small = ("--pairs", "1", "--samples", "1280", "--examples", "mnist_mlp")
@@ -104,6 +123,7 @@ def test_run_minutes() -> None:
     assert outside.startswith("compiling first")
 
 
+@pytest.mark.thorough
 def test_simulated_processors() -> None:
     needed("keras3/jax", "keras3/torch")
     small = ("--points", "2", "--examples", "mnist_mlp", "--backends", "keras3/jax,keras3/torch")
@@ -138,6 +158,7 @@ def test_cost_of_checks() -> None:
     assert (example, backend) == ("mnist_mlp", "keras3/jax") and 0 < float(checks) < float(whole)
 
 
+@pytest.mark.thorough
 def test_script_overhead() -> None:
     needed("keras3/jax")
     small = ("--pairs", "1", "--processes", "1", "--model", "conv")
@@ -145,6 +166,7 @@ def test_script_overhead() -> None:
     assert line.startswith("keras3/jax") and "in 1 pairs; process x " in line and line.endswith(" s more")
 
 
+@pytest.mark.thorough
 def test_backend_settings_and_variants(tmp_path: Path) -> None:
     needed("keras3/jax")
     (tmp_path / "tries.toml").write_text(CANDIDATE)
