@@ -42,7 +42,9 @@ def run(folder: Path, ci: str, *options: str) -> tuple[int, list[str]]:
     return ended.returncode, ended.stdout.splitlines()
 
 
-@pytest.mark.parametrize("options", [("test_it.py",), ("test_it.py", "-n", "2")], ids=str)
+@pytest.mark.parametrize(
+    "options", [("test_it.py",), pytest.param(("test_it.py", "-n", "2"), marks=pytest.mark.thorough)], ids=str
+)
 def test_the_last_line_says_how_many_tests_were_skipped_and_why(tmp_path: Path, options: tuple[str, ...]) -> None:
     status, lines = run(tmp_path, "", *options)
     assert (status, lines[-1]) == (0, LAST), lines

@@ -160,12 +160,14 @@ def test_the_budget_is_time_of_the_clock_waiting_and_starting_included(race: Ben
     assert short(race) == {"x": 2, "y": 2, "z": 2} and "Open: both on keras9/" in said.out
 
 
+@pytest.mark.thorough
 def test_a_settled_run_is_left_as_it_is_whatever_the_budget(race: Bench) -> None:
     assert measure(race, "--budget", "10m").status == 0
     said = race("resume", "mine", "--budget", "10m")
     assert "Nothing was measured: every row is settled." in said.out
 
 
+@pytest.mark.thorough
 def test_a_run_with_a_fixed_number_of_repeats_gets_more_if_that_is_asked_for(race: Bench) -> None:
     said = measure(race, "--repeats", "1")
     assert whole(race) == {"x": 1, "y": 1, "z": 1} and "Open: " not in said.out
@@ -218,7 +220,7 @@ def test_a_budget_whose_turns_other_programs_all_disturb_says_so_and_promises_no
     assert "would settle it" not in printed
 
 
-@pytest.mark.parametrize("place", ["r2t2", "r3t1"])
+@pytest.mark.parametrize("place", [pytest.param("r2t2", marks=pytest.mark.thorough), "r3t1"])
 def test_an_interrupted_process_is_measured_when_the_run_is_resumed(race: Bench, place: str) -> None:
     real = launcher.launch
     launched(race, interrupted_at=place)
@@ -239,7 +241,9 @@ def test_a_near_tie_that_no_further_process_is_likely_to_settle_is_left(race: Be
     assert "Open: both on keras9/" in said.out
 
 
-@pytest.mark.parametrize(("interleave", "wholes", "shorts"), [("on", 1, 6), ("off", 3, 0)])
+@pytest.mark.parametrize(
+    ("interleave", "wholes", "shorts"), [("on", 1, 6), pytest.param("off", 3, 0, marks=pytest.mark.thorough)]
+)
 def test_nothing_is_measured_more_often_than_that(race: Bench, interleave: str, wholes: int, shorts: int) -> None:
     race.patch.setattr(racing, "MOST_PROCESSES", 6)
     race.patch.setattr(racing, "MOST_REPEATS", 3)

@@ -114,7 +114,10 @@ def test_a_version_that_nobody_has_released_is_one_sentence(releases: Bench) -> 
 
 @pytest.mark.parametrize(
     ("by", "good", "before", "first", "bad", "runs"),
-    [("time", "2.10", "2.13", "2.14", "2.16", 4), ("loss", "2.2", "2.3", "2.4", "2.4", 2)],
+    [
+        pytest.param("time", "2.10", "2.13", "2.14", "2.16", 4, marks=pytest.mark.thorough),
+        ("loss", "2.2", "2.3", "2.4", "2.4", 2),
+    ],
 )
 def test_bisect_finds_the_release_that_made_it_worse(
     releases: Bench, by: str, good: str, before: str, first: str, bad: str, runs: int
@@ -128,6 +131,7 @@ def test_bisect_finds_the_release_that_made_it_worse(
     assert len(releases.runs()) <= runs, "the last, 3, 4 or 5: it halves what is left"
 
 
+@pytest.mark.thorough
 def test_where_nothing_became_worse_it_says_so(releases: Bench) -> None:
     asked = ("bisect", "fake", "--good", "2.0", "--bad", "2.2", "--example", "my_example.py", "--by", "loss")
     said = releases(*asked, "--profile", "smoke", "--budget", "1s")
