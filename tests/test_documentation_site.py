@@ -45,7 +45,7 @@ def meant(command: str) -> str:
     return command.replace(" [C ...]", "").replace("compare A B", "compare before after")
 
 
-EVERY = sorted({meant(command) for page in PAGES if page.stem != "tutorial" for command in commands(page)})
+EVERY = sorted({meant(command) for page in PAGES for command in commands(page)})
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where a reader of the documentation could be: runs, a program, an example, a checkout of Keras."""
     place = tmp_path_factory.mktemp("docs") / "work"
     reference = store.raw_folder(CHECKOUT / "results" / "reference")
-    for name in ("reference", "latest", "before", "after", "mine", "monday", "tuesday", "t1", "t2", "t4"):
+    for name in ("reference", "latest", "before", "after", "mine", "monday", "tuesday", "first", "t1", "t2", "t4"):
         left_out = shutil.ignore_patterns("plots", "mnist_*", "cifar10_*", "imdb_*")  # two examples are drawn sooner
         shutil.copytree(reference, place / "results" / name, ignore=left_out)
     package = place.parent / "keras" / "keras"
