@@ -74,6 +74,8 @@ def test_the_batch_is_that_of_all_workers_or_of_each() -> None:
         found = cells(workers=(1, 2), scaling=(scaling,))
         assert [one.batch_size for one in found] == sizes
         assert [one.key["batch_size"] for one in found] == [128, 128]
+    with pytest.raises(UserError, match="200 samples are fewer than one batch of 256"):
+        cells(workers=(1, 2), scaling=("weak",), samples=(200,))
     strong, weak = (cells(workers=(1, 2), scaling=(one,)) for one in ("strong", "weak"))
     assert strong[0].key.work == strong[1].key.work and weak[0].key.work != weak[1].key.work
 

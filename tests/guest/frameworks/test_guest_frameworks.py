@@ -139,6 +139,16 @@ def test_what_returns_early_is_seen_by_its_outputs_alone(tmp_path: Path) -> None
         jax.block_until_ready.assert_called_once_with([loss, accuracy])
 
 
+def test_what_returns_early_is_waited_for_unless_a_later_step_has_taken_it_over(tmp_path: Path) -> None:
+    there, gone = (mock.Mock(is_deleted=lambda deleted=deleted: deleted) for deleted in (False, True))
+    jax = mock.Mock(tree_util=SimpleNamespace(tree_leaves=list))
+    with loaded(tmp_path, "jax", jax=jax) as framework:
+        framework.wait("model", [there, gone])
+        jax.block_until_ready.assert_called_once_with([there])
+        framework.wait(SimpleNamespace(weights=[SimpleNamespace(value=there)]))
+        assert jax.block_until_ready.call_count == 2
+
+
 @pytest.mark.parametrize("available", [False, True])
 def test_pytorch_is_asked_by_events_where_it_has_a_gpu(tmp_path: Path, available: bool) -> None:
     torch = mock.Mock()

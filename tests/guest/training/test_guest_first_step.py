@@ -96,15 +96,17 @@ def test_the_step_after_training_is_taken_at_a_second_point_if_the_first_one_has
     rate: float, points: list[int], tmp_path: Any
 ) -> None:
     initial = np.array([[0.5, 0.25]], "float32")
-    weight, rates = [initial], [0.1]
+    weight, rates, began = [initial], [0.1], []
 
     def train(inputs: Any, targets: Any) -> float:
+        began.append(weight[0])
         weight[0] = weight[0] - np.float32(rates[-1] * inputs.sum())
         return float(inputs.sum())
 
     trial = SimpleNamespace(
-        asked=[], model=SimpleNamespace(train_on_batch=train), restart=lambda level: None, notes=list,
-        steps=lambda samples: contextlib.nullcontext(), put_away=lambda: True,
+        asked=[], model=SimpleNamespace(train_on_batch=train), notes=list,
+        restart=lambda level: weight.__setitem__(0, initial), steps=lambda samples: contextlib.nullcontext(),
+        put_away=lambda: True,
     )  # fmt: skip
     layer = SimpleNamespace(weights=["kernel"], kernel="kernel")
     framework = SimpleNamespace(
@@ -126,3 +128,5 @@ def test_the_step_after_training_is_taken_at_a_second_point_if_the_first_one_has
         assert first != second
         rates.append(rate)
         assert [values["point"] for values in again()] == points
+    of_first, _, of_second, _, anew, *_ = (one.tolist() for one in began)
+    assert anew == of_first != of_second, "each begins at its point, whatever the one before has trained"

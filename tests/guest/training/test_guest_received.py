@@ -154,6 +154,9 @@ def test_weights_of_classes_are_those_of_their_samples(received: ModuleType) -> 
     weighted = np.where(NUMBERS == 0, 2.0, 1.0)
     by_class = by_fit(received, x=PICTURES, y=ONE_HOT, batch_size=4, class_weight={0: 2.0, 1: 1.0, 2: 1.0})
     assert by_class == by_steps(received, PICTURES, ONE_HOT, weighted)
+    assert by_class == by_fit(received, x=PICTURES, y=ONE_HOT, batch_size=4, class_weight={0: 2.0}), (
+        "the others' is 1"
+    )
 
 
 def test_a_generator_may_fill_the_same_arrays_again(received: ModuleType) -> None:
