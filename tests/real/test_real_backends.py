@@ -1,4 +1,4 @@
-"""Every real backend runs every example that it supports, learns, and computes the same outputs as the others."""
+"""Every real backend runs an example, or with -m '' all, learns, and computes the same outputs as the others."""
 
 from __future__ import annotations
 
@@ -23,15 +23,17 @@ pytestmark = [
 KNOWN = backends.load_all(paths.project_folder("backends"))
 BACKENDS = {name: backend for name, backend in KNOWN.items() if backend.kind == "keras"}
 EXAMPLES = examples.load_all(paths.project_folder("examples_models"))
-# Half a minute and more on some backend, or a variant of another example: with -m "" only.
+# Half a minute and more on some backend.
 LONG = {
     "alexnet_s", "cifar10_efficientnet", "cifar10_resnet50", "cifar10_vgg", "densenet121_chestxray",
-    "fcn_r", "fcn_s", "imdb_gru_cudnn", "lstm_ptb", "resnet50_train", "resnet56", "segmentation_unet",
+    "fcn_r", "fcn_s", "imdb_gru_cudnn", "lstm_ptb", "mnist_hrnn", "resnet50_train", "resnet56", "segmentation_unet",
 }  # fmt: skip
-# Half a minute on Keras 2, whose other examples have layers of each of these kinds: there with -m "" only.
-LONG_ON_KERAS_2 = {"alexnet_r", "babi_rnn", "imdb_transformer", "mnist_hrnn", "resnet50_features"}
-# Take tens of ms a sample for images, and minutes to compile recurrent layers: they come last.
-SLOW = {"keras2/plaidml"}
+# Where layers have a form of their own, or steps are not compiled, what takes others long; else the quickest.
+IN_SHORT = {
+    "keras2/tensorflow": "mnist_cnn", "keras2/tensorflow2": "cifar10_cnn", "keras2/cntk": "mnist_cnn",
+    "keras2/mxnet": "imdb_gru", "keras3/tensorflow": "cifar10_cnn", "keras3/jax": "tabular_mlp",
+    "keras3/torch": "imdb_transformer",
+}  # fmt: skip
 # What computes recurrent layers on the CPU.
 KERNELS = {
     "tensorflow": "loop", "cntk": "loop", "theano": "scan", "mxnet": "unrolled", "jax": "scan", "torch": "loop",
@@ -112,45 +114,22 @@ def lacks(backend: Backend, example: Example) -> bool:
     return backend.title.startswith("Keras 2.2") and "MultiHeadAttention" in example.path.read_text("utf-8")
 
 
-def enough() -> list[tuple[Example, Backend]]:
-    """Each example on a backend of each generation, but for LONG_ON_KERAS_2; and each backend with an example.
-
-    An example with layers of which some backends have a form of their own runs on one of those; else it is left to
-    those that need no compiler.
-    """
-    chosen: list[tuple[Example, Backend]] = []
-    quick = [one for one in EXAMPLES.values() if one.name not in LONG]
-
-    def runs(backend: Backend) -> int:
-        return sum(backend == other for _, other in chosen)
-
-    for generation in sorted({one.generation for one in BACKENDS.values()}):
-        of_it = [one for one in BACKENDS.values() if one.generation == generation]
-        # mnist_hrnn, which compilers take longest for, chooses first: keras3/torch compiles nothing.
-        of_generation = [one for one in quick if generation != "keras2" or one.name not in LONG_ON_KERAS_2]
-        for example in sorted(of_generation, key=lambda one: one.name != "mnist_hrnn"):
-            able = [one for one in reversed(of_it) if example.task in one.can and not lacks(one, example)]
-            text = example.path.read_text("utf-8")
-            own_form = {one.name: any(layer in text for layer in one.recurrent) for one in able}
-            able.sort(key=lambda one: (not own_form[one.name], bool(one.programs), one.name in SLOW, runs(one)))
-            chosen += [(example, one) for one in able[:1]]
-        for backend in of_it:
-            more = [one for one in quick if one.task in backend.can and (one, backend) not in chosen]
-            more = [one for one in more if not lacks(backend, one)]
-            more.sort(key=lambda one: (one.input != "flat", one.parameters or 0))  # the quickest first
-            chosen += [(one, backend) for one in more[: max(0, 1 - runs(backend))]]
-    return chosen
+def enough(backend: Backend) -> Example:
+    """The example that a backend runs in the default suite: that of IN_SHORT, or the quickest."""
+    able = [one for one in EXAMPLES.values() if one.name not in LONG and one.task in backend.can]
+    able = [one for one in able if not lacks(backend, one)]
+    return min(
+        able, key=lambda one: (one.name != IN_SHORT.get(backend.name), one.input != "flat", one.parameters or 0)
+    )
 
 
-ENOUGH = enough()  # with -m "" all run everywhere
-# Each in a process of its own, as all are for users.
-ALONE = {backend.name: example.name for example, backend in ENOUGH}
+ENOUGH = {name: enough(backend) for name, backend in BACKENDS.items()}  # with -m "" all run everywhere
 CELLS = [
     pytest.param(
         example,
         backend,
         id=f"{example.name}-{backend.name}",
-        marks=[] if (example, backend) in ENOUGH else [pytest.mark.thorough],
+        marks=[] if ENOUGH[backend.name] == example else [pytest.mark.thorough],
     )
     for backend in sorted(BACKENDS.values(), key=lambda one: not one.programs)  # those that compile take longest
     for example in EXAMPLES.values()
@@ -164,7 +143,8 @@ def test_a_backend_runs_an_example_and_learns(
     example: Example, backend: Backend, kbench: Kbench, shared_folder: Path
 ) -> None:
     small = ("--samples", "8", "--batch-size", "4") if example.task == "infer" else ()
-    measure = kbench.measure_apart if ALONE[backend.name] == example.name else kbench.measure
+    # In a process of its own, as all are for users.
+    measure = kbench.measure_apart if ENOUGH[backend.name] == example else kbench.measure
     run = measure(backend.name, example.name, *small)
     assert run.status == 0, run.output
     measured = run.cell()

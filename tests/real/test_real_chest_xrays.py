@@ -100,6 +100,7 @@ def test_a_folder_of_xrays_is_split_by_patient_loaded_trained_on_and_scored_alik
         assert {site.partition(",")[0] for site in events.sites(one.facts)} >= {"train_on_batch", "predict_on_batch"}
 
 
+@pytest.mark.thorough
 def test_a_folder_that_is_none_is_named(kbench: Kbench, tmp_path: Path) -> None:
     run = kbench.script(PROGRAM, "keras3/torch", "--workdir", "same", "--", str(tmp_path))
     assert run.status == 1 and f"There is no Data_Entry_2017.csv in {tmp_path}." in " ".join(run.output.split())

@@ -164,9 +164,8 @@ def test_ten_mistakes_in_a_copy_of_keras_are_found_and_nothing_else(kbench: Kben
     assert "layers.UnitNormalization() differs from keras3/numpy" in " ".join(run.output.split())
 
 
-@pytest.mark.parametrize(
-    ("backend", "only"), [("keras3/torch", SHOWN), pytest.param("keras2/tensorflow", OLD, marks=pytest.mark.thorough)]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize(("backend", "only"), [("keras3/torch", SHOWN), ("keras2/tensorflow", OLD)])
 def test_the_program_of_a_case_prints_what_the_case_gave(
     kbench: Kbench, tmp_path: Path, backend: str, only: tuple[str, ...]
 ) -> None:

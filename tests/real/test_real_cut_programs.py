@@ -38,6 +38,7 @@ OF_ONE = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "names",
     [

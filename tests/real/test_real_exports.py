@@ -42,17 +42,26 @@ def build_model(input_shape, num_classes):
 '''
 
 
-def test_an_exported_model_computes_what_keras_does_and_is_compared(kbench: Kbench, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("runtimes", "shipped"),
+    [
+        (("export/onnx", "export/tflite"), ()),
+        pytest.param(EXPORTS, ("mnist_cnn",), marks=pytest.mark.thorough),
+    ],
+)
+def test_an_exported_model_computes_what_keras_does_and_is_compared(
+    kbench: Kbench, tmp_path: Path, runtimes: tuple[str, ...], shipped: tuple[str, ...]
+) -> None:
     (tmp_path / "two.py").write_text(TWO)
-    examples = f"{tmp_path / 'two.py'},mnist_cnn"
     own = ("--task", "infer")
-    run = kbench.measure(f"keras3/tensorflow,{','.join(EXPORTS)}", examples, *own)
+    backends = f"keras3/tensorflow,{','.join(runtimes)}"
+    run = kbench.measure(backends, ",".join([str(tmp_path / "two.py"), *shipped]), *own)
     assert run.status == 0, run.output
     rows = summarise(run.results().measured)
-    assert len(rows) == 8
+    assert len(rows) == (1 + len(runtimes)) * (1 + len(shipped))
     assert {row.status for row in rows} == {OK}, run.output
     assert not any(row.differs for row in rows), run.output
-    for example in ("two", "mnist_cnn"):
+    for example in ("two", *shipped):
         found = [first_outputs.of(one) for one in run.results().measured if one.cell.example == example]
         for outputs in found:
             assert outputs is not None and found[0] is not None
@@ -62,6 +71,7 @@ def test_an_exported_model_computes_what_keras_does_and_is_compared(kbench: Kben
         assert all(epoch.step_seconds for epoch in one.epochs)
 
 
+@pytest.mark.thorough
 def test_what_a_runtime_cannot_run_is_unsupported_with_its_own_sentence(kbench: Kbench) -> None:
     run = kbench.measure(",".join(EXPORTS), "babi_rnn", "--task", "infer", "--samples", "64")
     found = {one.cell.backend: one.outcome for one in run.results().measured}

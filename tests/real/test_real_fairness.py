@@ -11,7 +11,7 @@ from kbench.analysis.summaries import summarise
 
 pytestmark = [
     pytest.mark.timeout(3600),
-    pytest.mark.slow("a model of many layers is compiled, and five backends start"),
+    pytest.mark.slow("several backends start"),
 ]
 # The backend of each difference is another one, so that each is the only one of its row.
 CHEATS = {
@@ -22,6 +22,7 @@ CHEATS = {
 }
 
 
+@pytest.mark.thorough
 def test_what_differs_on_one_backend_alone_is_caught_by_name(kbench: Kbench, tmp_path: Path) -> None:
     backends = "keras2/tensorflow,keras2/cntk,keras2/mxnet,keras3/jax,keras3/torch"
     run = kbench.measure_apart(backends, sequential(tmp_path, **CHEATS), "--samples", "64", "--epochs", "1")

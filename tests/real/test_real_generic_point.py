@@ -127,6 +127,7 @@ def test_a_convolution_with_a_share_of_its_gradient_is_no_tie(tmp_path: Path) ->
     check(tmp_path, "keras2/theano", OF_IMAGES, images(tmp_path / "data"), "Conv2D 1's kernel changes by ")
 
 
+@pytest.mark.thorough
 def test_an_embedding_that_learns_slowly_does_not_repeat_its_rows(tmp_path: Path) -> None:
     named = "Embedding 1's embeddings changes by "
     check(tmp_path, "keras3/tensorflow", OF_TEXTS, texts(tmp_path / "data"), named)

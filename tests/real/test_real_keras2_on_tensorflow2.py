@@ -64,6 +64,7 @@ def test_a_program_has_keras_2_however_it_imports_it_and_a_leak_is_said(
     assert "Memory grows with each epoch on" in " ".join(run.output.split())
 
 
+@pytest.mark.thorough
 def test_run_eagerly_is_observed_and_memory_that_does_not_grow_is_not_accused(kbench: Kbench, tmp_path: Path) -> None:
     program = written(tmp_path, EAGERLY=True, LEAKED=0)
     run = kbench.script(program, BACKEND)

@@ -23,23 +23,22 @@ TRAINING = (  # all
     "keras2/tensorflow,keras2/tensorflow2,keras2/cntk,keras2/theano,keras2/mxnet,keras2/plaidml,"
     "keras3/tensorflow,keras3/jax,keras3/torch"
 )
-# Kind -> the scores that its table shows beside the losses, and where it runs. Each backend runs two kinds or more;
-# with -m "" five of them run on all backends. Neighbours share backends, whose processes the tests share.
-KINDS_ON = {
-    "siamese": ((), "keras2/theano,keras2/tensorflow2,keras2/plaidml,keras3/jax"),
-    "autoencoder": (("val_mae",), "keras2/mxnet,keras2/tensorflow2,keras3/jax"),
-    "generator": (("val_accuracy",), "keras2/mxnet,keras3/torch"),
-    "regression": (("val_mae",), "keras2/theano,keras2/cntk,keras2/plaidml,keras3/torch"),
-    "text_conv1d": (("val_accuracy",), "keras2/cntk,keras3/tensorflow"),
-    "two_outputs": (
-        ("val_kind_accuracy", "val_kind_loss", "val_distance_mae", "val_distance_loss"),
-        "keras2/tensorflow,keras3/tensorflow",
-    ),
-    "subclassed": (("val_accuracy",), "keras2/tensorflow,keras3/torch"),
-    "sequence_to_sequence": (("val_accuracy",), "keras2/tensorflow,keras3/torch"),
-    "basic": (("val_accuracy",), "keras3/jax,keras3/torch"),  # in test_real_tutorial.py, which begins with it
+TWO = "keras2/tensorflow,keras3/jax"  # of both generations, in processes that the tests share
+# Kind -> the scores that its table shows beside the losses.
+SCORES = {
+    "siamese": (),
+    "autoencoder": ("val_mae",),
+    "generator": ("val_accuracy",),
+    "regression": ("val_mae",),
+    "text_conv1d": ("val_accuracy",),
+    "two_outputs": ("val_kind_accuracy", "val_kind_loss", "val_distance_mae", "val_distance_loss"),
+    "subclassed": ("val_accuracy",),
+    "sequence_to_sequence": ("val_accuracy",),
+    "basic": ("val_accuracy",),
 }
+# With -m "" these run on all backends, and the others on another one.
 EVERYWHERE = ("siamese", "text_conv1d", "autoencoder", "regression", "generator")
+ELSEWHERE = "keras2/tensorflow,keras3/tensorflow,keras3/torch"
 
 
 def able(name: str) -> str:
@@ -48,25 +47,25 @@ def able(name: str) -> str:
     return ",".join(others)
 
 
-def test_each_kind_has_a_test_and_each_backend_runs_two() -> None:
-    assert {path.stem for path in KINDS.glob("*.py")} == set(KINDS_ON)
-    runs = Counter(name for _, backends in KINDS_ON.values() for name in backends.split(","))
-    assert set(runs) == set(TRAINING.split(",")) and min(runs.values()) >= 2
+def test_each_kind_has_a_test_and_each_backend_runs_four() -> None:
+    assert {path.stem for path in KINDS.glob("*.py")} == set(SCORES)
+    runs = Counter(name for kind in EVERYWHERE for name in able(kind).split(","))
+    assert set(runs) == set(TRAINING.split(",")) and min(runs.values()) >= 4
 
 
 @pytest.mark.parametrize(
     ("name", "backends"),
     [
-        *((name, backends) for name, (_, backends) in KINDS_ON.items() if name != "basic"),
+        *((name, TWO) for name in SCORES if name != "sequence_to_sequence"),  # which takes as long as the others
         *(pytest.param(name, able(name), marks=pytest.mark.thorough) for name in EVERYWHERE),
+        *(pytest.param(name, ELSEWHERE, marks=pytest.mark.thorough) for name in SCORES if name not in EVERYWHERE),
     ],
 )
 def test_a_kind_of_example_is_the_same_on_every_backend(kbench: Kbench, name: str, backends: str) -> None:
     run = kbench.measure(backends, str(KINDS / f"{name}.py"))
     assert run.status == 0, run.output
-    scores, _ = KINDS_ON[name]
-    check_the_same(run.results(), backends, scores)
-    assert all(score in run.output for score in scores if score != "val_accuracy")
+    check_the_same(run.results(), backends, SCORES[name])
+    assert all(score in run.output for score in SCORES[name] if score != "val_accuracy")
 
 
 def check_the_same(results: RunResults, backends: str, scores: tuple[str, ...]) -> None:
@@ -84,6 +83,7 @@ def check_the_same(results: RunResults, backends: str, scores: tuple[str, ...]) 
         assert row.final_val_accuracy is None or "val_accuracy" in scores
 
 
+@pytest.mark.thorough
 def test_a_gradient_that_leaves_out_class_weights_is_told(kbench: Kbench) -> None:
     run = kbench.measure("keras2/plaidml,keras3/jax,keras3/torch", str(KINDS / "text_conv1d.py"))
     rows = {row.backend: row for row in summarise(run.results().measured)}
@@ -131,10 +131,16 @@ def build_model(input_shape, num_classes):
 """
 
 
-def test_weights_of_a_layer_of_ones_own_are_drawn_alike(kbench: Kbench, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "backends",
+    [
+        "keras2/tensorflow,keras3/jax",
+        pytest.param("keras2/tensorflow,keras2/theano,keras3/jax,keras3/torch", marks=pytest.mark.thorough),
+    ],
+)
+def test_weights_of_a_layer_of_ones_own_are_drawn_alike(kbench: Kbench, tmp_path: Path, backends: str) -> None:
     text = (KINDS / "basic.py").read_text("utf-8")
     (tmp_path / "mine.py").write_text(text + OWN_LAYER, "utf-8")
-    backends = "keras2/tensorflow,keras2/theano,keras3/jax,keras3/torch"
     run = kbench.measure(backends, str(tmp_path / "mine.py"))
     assert run.status == 0, run.output
     check_the_same(run.results(), backends, ("val_accuracy",))

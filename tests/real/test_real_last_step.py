@@ -241,6 +241,7 @@ def build_model(input_shape, num_classes):
 '''
 
 
+@pytest.mark.thorough
 def test_a_declared_difference_excuses_no_rate_that_is_zero_in_nearly_all_steps(tmp_path: Path) -> None:
     """TensorFlow's Adam is known to update rows of an Embedding otherwise, which moves the loss of an epoch."""
     file, random = tmp_path / "tokens.py", np.random.RandomState(0)

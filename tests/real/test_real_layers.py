@@ -14,6 +14,7 @@ from kbench import store
 from kbench.cells import turns
 from kbench.features.explain import layer_costs, sentences
 from kbench.outputs.told import ToldRun
+from kbench.records.values import Cell
 
 pytestmark = pytest.mark.slow("steps are timed part by part")
 PLANTED = Path(__file__).parent / "examples" / "planted.py"
@@ -50,7 +51,7 @@ def test_the_slow_layer_and_its_backend_are_named(
 ) -> None:
     monkeypatch.setattr(turns, "DISTURBED", math.inf)  # by what else runs on this machine
     slow, fast = SLOW[where], OTHER[where]
-    run = looked_into(kbench, tmp_path, f"{fast},{slow}", kind, where, "--explain")
+    run = looked_into(kbench, tmp_path, f"{fast},{slow}", kind, where, "--explain", "--trace")
     analysis = ToldRun(run.results())
     said = [one for one in analysis.remarks if "a step takes" in one]
     assert len(said) == 1 and said[0].startswith(f"planted on {slow}: a step takes "), run.output
@@ -64,6 +65,8 @@ def test_the_slow_layer_and_its_backend_are_named(
     assert own.step - other.step == pytest.approx(between, rel=0.1), run.output
     assert "planted: parts of a step, in ms" in run.output
     assert f"planted on {slow}: a step takes" in (run.folder / "summary.md").read_text("utf-8")
+    for one in run.results().measured:
+        check_trace(run, one.cell)
 
 
 @pytest.mark.thorough
@@ -76,13 +79,15 @@ def test_nothing_is_named_between_equal_models(kbench: Kbench, tmp_path: Path, n
     assert [one for one in said if not one.startswith("No layer is named")] == [], run.output
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["keras3/torch", *(pytest.param(f"keras3/{one}", marks=pytest.mark.thorough) for one in ("jax", "tensorflow"))],
-)
-def test_steps_are_traced_for_perfetto(kbench: Kbench, tmp_path: Path, name: str) -> None:
-    run = looked_into(kbench, tmp_path, name, "none", "none", "--trace")
-    file = store.cell_folder(run.folder, run.cell().cell).path / "trace.json.gz"
+@pytest.mark.thorough
+def test_steps_are_traced_for_perfetto(kbench: Kbench, tmp_path: Path) -> None:
+    run = looked_into(kbench, tmp_path, "keras3/tensorflow", "none", "none", "--trace")
+    check_trace(run, run.cell().cell)
+
+
+def check_trace(run: Finished, cell: Cell) -> None:
+    """Steps are traced for Perfetto."""
+    file, name = store.cell_folder(run.folder, cell).path / "trace.json.gz", cell.backend
     with gzip.open(file, "rt", encoding="utf-8") as trace:
         events = json.load(trace)["traceEvents"]
     assert any(one.get("ph") == "X" and one.get("dur", 0) > 0 for one in events)

@@ -43,6 +43,7 @@ def test_what_predicts_otherwise_is_told_first_and_why(
     assert told.index("otherwise on") < told.index("s/")
 
 
+@pytest.mark.thorough
 def test_of_a_program_that_agrees_nothing_is_said_and_its_scores_are_columns(kbench: Kbench) -> None:
     run = kbench.script(PROGRAMS / "agreeing.py", "keras2/tensorflow,keras3/jax")
     assert run.status == 0, run.output
@@ -51,6 +52,7 @@ def test_of_a_program_that_agrees_nothing_is_said_and_its_scores_are_columns(kbe
     assert head.split()[-3:] == ["loss", "accuracy", "status"]
 
 
+@pytest.mark.thorough
 def test_backends_that_train_wrongly_or_not_at_all_predict_alike(kbench: Kbench) -> None:
     run = kbench.script(PROGRAMS / "last_state.py", "keras3/numpy,keras2/plaidml,keras3/jax")
     assert run.status == 0, run.output

@@ -98,11 +98,15 @@ def script(kbench: Kbench, program: str, *options: str, names: tuple[str, ...] =
     return kbench.script(PROGRAMS / f"{program}.py", ",".join(names), *options, "--", *arguments)
 
 
+# One for each way in which a program trains, and for what it finds around it; the others are of other models.
+IN_SHORT = ("called", "custom_step", "generator", "on_batch", "sequence", "surroundings")
+
+
 def cases() -> Iterator[Any]:
-    """Each program on one of its backends, which take turns; with -m "" on all of them."""
+    """Those of IN_SHORT on one of their backends, which take turns; with -m "" each program on all of its own."""
     for number, program in enumerate(sorted({path.stem for path in PROGRAMS.glob("*.py")} - {*NOT_BARE})):
         names = tuple(ON.get(program, ONE_OF_EACH))
-        if program != "slow":  # `test_why_a_program_is_slow_is_explained` runs it
+        if program in IN_SHORT:
             yield pytest.param(program, (names[number % len(names)],), id=program)
         yield pytest.param(program, names, id=f"{program}-all", marks=pytest.mark.thorough)
 
@@ -189,6 +193,7 @@ def test_keras_datasets_are_there_without_a_download(kbench: Kbench, monkeypatch
     assert (line.strip() == part) == ("not all of MNIST: the first 10,000 of 60,000" in " ".join(run.output.split()))
 
 
+@pytest.mark.thorough
 def test_reviews_of_keras_are_lists_or_one_sentence_says_which_file_to_bring(
     kbench: Kbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,6 +218,7 @@ def no_downloads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch, "_download", failing)
 
 
+@pytest.mark.thorough
 def test_what_else_of_tensorflow_is_used_is_unsupported_where_it_is_not(kbench: Kbench, tmp_path: Path) -> None:
     program = tmp_path / "data.py"
     program.write_text(
@@ -296,14 +302,22 @@ NEW_WORDS = ["keras.ops", "learning_rate", "jit_compile", "set_random_seed"]
     [
         # What keras2/theano and keras2/cntk print.
         ("words_of_keras2", "keras3/jax", "keras3/jax", OLD_WORDS, "['0.8441', '0.7388', '0.6713'] 2\n"),
-        (
+        pytest.param(
             "functions_of_keras2",
             "keras2/tensorflow",
             "keras3/jax",
             ["ImageDataGenerator", "preprocessing.text", "data_utils", "backend"],
             "",
+            marks=pytest.mark.thorough,
         ),
-        ("words_of_keras3", "keras2/tensorflow,keras3/jax", "keras2/tensorflow", NEW_WORDS, ""),
+        pytest.param(
+            "words_of_keras3",
+            "keras2/tensorflow,keras3/jax",
+            "keras2/tensorflow",
+            NEW_WORDS,
+            "",
+            marks=pytest.mark.thorough,
+        ),
     ],
 )
 def test_words_of_the_other_generation_are_served_if_asked_for(

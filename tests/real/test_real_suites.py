@@ -12,7 +12,7 @@ from kbench.analysis.sameness import first_outputs
 from kbench.analysis.summaries import summarise
 from kbench.records.values import OK
 
-pytestmark = [pytest.mark.timeout(3600), pytest.mark.slow("four backends start")]
+pytestmark = [pytest.mark.timeout(3600), pytest.mark.slow("several backends start")]
 SUITE = """
 title = "Both"
 [examples.mnist_mlp]
@@ -27,10 +27,19 @@ task = "infer"
 """
 
 
-def test_inference_of_what_trains_is_that_model_with_its_first_weights(kbench: Kbench, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "backends",
+    [
+        "keras3/jax,keras3/openvino",
+        pytest.param("keras3/jax,keras3/torch,native/torch,keras3/openvino", marks=pytest.mark.thorough),
+    ],
+)
+def test_inference_of_what_trains_is_that_model_with_its_first_weights(
+    kbench: Kbench, tmp_path: Path, backends: str
+) -> None:
     (tmp_path / "both.toml").write_text(SUITE)
     own = ("--suite", str(tmp_path / "both.toml"), "--samples", "128")
-    run = kbench.measure("keras3/jax,keras3/torch,native/torch,keras3/openvino", "mnist_mlp", *own)
+    run = kbench.measure(backends, "mnist_mlp", *own)
     rows = {(row.backend, row.task): row for row in summarise(run.results().measured)}
     assert {key: row.status for key, row in rows.items() if row.status != OK} == {
         ("keras3/openvino", "train"): "unsupported"
@@ -45,7 +54,7 @@ def test_inference_of_what_trains_is_that_model_with_its_first_weights(kbench: K
             predicted[one.cell.backend, one.facts.task] = found.numbers
     assert one.facts.optimizer is None or one.facts.task == "train"
     alone = [numbers for (_, task), numbers in predicted.items() if task == "infer"]
-    assert len(alone) == 4
+    assert len(alone) == len(backends.split(","))
     for numbers in alone:
         np.testing.assert_allclose(numbers, alone[0], RELATIVE, ABSOLUTE)
     assert "mnist_mlp: alone (s/1,000 samples)" in run.output

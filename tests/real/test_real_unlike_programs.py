@@ -146,6 +146,7 @@ def test_of_the_same_program_that_is_honest_nothing_is_said(kbench: Kbench, tmp_
 NAN = "m = net()\nm.compile(keras.optimizers.SGD(1e30), m.loss)\nm.fit(x, y, epochs=3, batch_size=32, verbose=0)\n"
 
 
+@pytest.mark.thorough
 def test_a_loss_that_is_nan_on_both_is_the_first_sentence_and_no_time_is_ranked(
     kbench: Kbench, tmp_path: Path
 ) -> None:

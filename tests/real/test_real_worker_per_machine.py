@@ -53,6 +53,7 @@ def events(path: Path, kind: str) -> list[dict[str, Any]]:
     return [one for one in map(json.loads, path.read_text("utf-8").splitlines()) if one["event"] == kind]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "backend",
     [
