@@ -278,3 +278,12 @@ def test_ci_runs_the_commands_that_the_readme_gives() -> None:
     workflow = (CHECKOUT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
     assert "run: python run.py test\n" in workflow
     assert "run: python run.py --backends tensorflow,cntk,theano" in workflow
+
+
+def test_the_tests_that_the_suite_leaves_out_are_run_each_week_and_before_a_release() -> None:
+    folder = CHECKOUT / ".github" / "workflows"
+    weekly = (folder / "thorough.yml").read_text(encoding="utf-8")
+    assert "  schedule:\n" in weekly and "  workflow_call:\n" in weekly
+    assert "run: python run.py test -m thorough -n 2\n" in weekly
+    release = (folder / "release.yml").read_text(encoding="utf-8")
+    assert "uses: ./.github/workflows/thorough.yml\n" in release and "needs: [build, thorough]\n" in release
