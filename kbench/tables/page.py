@@ -59,8 +59,8 @@ def page(run: Run, plots: Mapping[str, Sequence[str]], resumed: Sequence[str] = 
     parts += [f"**Note:** {escape(remark)}" for remark in (*run.remarks, *resumed)]
     if summaries:
         parts.append(
-            "Seconds per epoch are those of a typical process, estimated from the turns of steady epochs that no other "
-            f"program disturbed; {_ratio(summaries)}."
+            "Seconds per epoch are those of a typical process, estimated from the turns of steady epochs that no "
+            f"other program disturbed; {_ratio(summaries)}."
         )
     if any(row.epoch_interval for row in summaries):
         parts.append(_WORDS)
@@ -103,9 +103,9 @@ def _answer(run: Run) -> list[str]:
 _WIDTH = 100
 
 _WORDS = (
-    "In 95 % of cases another process would be within the interval, which comes from the row's own processes and from "
-    "how much processes differ in earlier runs (docs/measuring.md). The intervals of an example's ratios are wide enough "
-    "to hold together in 95 % of tables. The verdict is on the interval of the "
+    "In 95 % of cases another process would be within the interval, which comes from the row's own processes and "
+    "from how much processes differ in earlier runs (docs/measuring.md). The intervals of an example's ratios are "
+    "wide enough to hold together in 95 % of tables. The verdict is on the interval of the "
     "ratio: *slower* if all of it is above 1, *faster* if all of it is below, *no difference shown* (~) if it "
     "includes 1, and *not compared* (?) if there is none or it is wider than a factor of 3 each way."
 )

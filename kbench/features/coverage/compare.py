@@ -1,4 +1,4 @@
-"""`compare` of two coverage runs, or of two backends of one: which public names broke, were fixed, added or removed."""
+"""`compare` of two coverage runs, or of two backends of one: public names that broke, were fixed, added, removed."""
 
 from __future__ import annotations
 
