@@ -57,6 +57,7 @@ def may_mount() -> bool:
 ROOM = [(size, "") for size in ("48k", "16k", "112k")] if may_mount() else [("", files) for files in ("8", "2", "15")]
 
 
+@pytest.mark.slow("a run on each of several small disks")
 @pytest.mark.parametrize(
     ("size", "files"),
     [ROOM[0], *(pytest.param(*room, marks=pytest.mark.thorough) for room in ROOM[1:])],

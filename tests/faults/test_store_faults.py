@@ -64,6 +64,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], Any], str]] = {
 }
 
 
+@pytest.mark.slow("a run is resumed for each kind of damage")
 def test_a_damaged_cell_is_named_and_measured_again_and_the_others_are_kept(bench: Bench) -> None:
     run = measured(bench)
     kept = {path: path.read_bytes() for path in run.glob("cells/b__*/*") if path.is_file()}

@@ -120,6 +120,7 @@ def test_a_case_is_not_blamed_for_what_one_before_it_did_to_the_process(three: B
     assert states(three)["keras9/second"] == ["same", "same"]
 
 
+@pytest.mark.slow("prints more than a disk should take")
 def test_what_a_case_prints_does_not_fill_the_disk(three: Bench) -> None:
     hinge(three, "prints")
     assert tried(three).status == 0
@@ -236,6 +237,7 @@ def test_a_run_that_was_stopped_while_names_were_listed_is_resumed(three: Bench)
     assert {state for of in states(three).values() for state in of} == {"same"}
 
 
+@pytest.mark.slow("several coverage runs, one after the other")
 def test_a_backend_that_was_missing_or_cases_that_crashed_are_tried_again_if_that_is_asked_for(three: Bench) -> None:
     hinge(three, "crashes")
     three.backend("keras9/third", python="3.99")
