@@ -35,7 +35,11 @@ def _answer(one: Overall, where: str, rows: Sequence[Summary]) -> list[str]:
     of = {kind: [other for other in one.others if verdicts[other[0]] == kind] for kind in verdicts.values()}
     as_fast = [f"{other[0]} is as fast ({_bounds(other)})" for other in of.get(AS_FAST, [])]
     as_fast += [f"{other[0]} may be as fast ({_bounds(other)})" for other in of.get(NO_DIFFERENCE, [])]
-    if one.others:
+    each = _one_each(one, rows)
+    if each:
+        least = f"{one.fastest} takes the least time (geometric means, 95 % intervals)"
+        first = f"It depends: {each}; over both{where}, {least}"
+    elif one.others:
         first = f"Take {one.fastest}: {over} it takes the least time (geometric means, 95 % intervals)"
     elif set(verdicts.values()) == {SLOWER}:
         first = f"Take {one.fastest}: it alone is compared in all {one.examples} examples{where}"
@@ -52,7 +56,17 @@ def _answer(one: Overall, where: str, rows: Sequence[Summary]) -> list[str]:
     for sentence, kinds in _not_everywhere(one, verdicts, rows):
         matters = bool({FASTER, AS_FAST, NO_DIFFERENCE} & kinds)
         parts.insert(0 if matters else len(parts), sentence)
-    return [answer, *parts, *_faster_somewhere(one, verdicts)]
+    return [answer, *parts, *([] if each else _faster_somewhere(one, verdicts))]
+
+
+def _one_each(one: Overall, rows: Sequence[Summary]) -> str:
+    """Of two examples of which another backend is faster in one: which is for which; else empty."""
+    elsewhere = [(name, example) for name, examples in one.faster.items() for example in examples]
+    if one.examples != 2 or len(elsewhere) != 1 or not one.others:
+        return ""
+    ((name, example),) = elsewhere
+    rest = next(row.example for row in rows if row.example != example)
+    return f"{one.fastest} for {rest}, {name} for {example}"
 
 
 def _not_everywhere(one: Overall, verdicts: Mapping[str, str], rows: Sequence[Summary]) -> list[tuple[str, set[str]]]:

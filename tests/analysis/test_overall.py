@@ -201,6 +201,15 @@ def test_one_example_and_examples_without_a_fastest_row_have_no_answer() -> None
     assert overall(unknown) == []
 
 
+def test_of_two_examples_that_two_backends_share_it_depends() -> None:
+    (said,) = sentences(rows({"a": [1.0, 1.5], "b": [4.0, 1.0]}))
+    assert said.startswith(
+        "It depends: a for example_0, b for example_1; over both, a takes the least time (geometric "
+    )
+    assert " b takes 1.63 times as long (" in said and "faster in" not in said
+    assert sentences(rows({"a": [1.0, 1.0], "b": [4.0, 2.0]}))[0].startswith("Take a: ")
+
+
 def test_examples_in_which_another_backend_is_faster_are_named() -> None:
     (said,) = sentences(rows({"a": [1.0, 1.0, 1.5], "b": [2.0, 3.0, 1.0]}))
     assert said.endswith(" b is faster in example_2.")
