@@ -65,8 +65,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "action": "append",
         "default": [],
         "metavar": "FIGURE",
-        "help": "a figure that the program computes itself, as a column: 'accuracy: (.*)' takes the last such number "
-        "that it prints, a name that variable at its end; may be repeated",
+        "help": "a figure of the program's own, as a column: the last number that it prints like 'accuracy: (.*)', "
+        "or a variable's value at its end; may be repeated",
     },
     "--show-output": {"action": "store_true", "help": "print each cell's stdout when the cell ends"},
 }
