@@ -6,63 +6,14 @@ import math
 from collections.abc import Sequence
 
 import pytest
-from fake_runs import cell, known, replace
+from fake_runs import known, replace
+from timed_processes import SHORT, WHOLE, X, Y, rows, short, whole
 
 from kbench.analysis import summaries
 from kbench.analysis.times import rounds, row_times, spreads
 from kbench.records import axes
 from kbench.records.epochs import Epoch, Turn
 from kbench.records.values import FAILED, INTERRUPTED, OK, TIMEOUT, Measured, Outcome
-from kbench.summary import Summary
-
-STEPS = 10  # of a turn; a whole process has two turns in an epoch
-
-
-def whole(backend: str, pace: float, repeat: int = 1, extra: float = 0.0, **outcome: object) -> Measured:
-    """A process of a first epoch and eight steady ones, with steps of `pace` seconds; `extra`: once an epoch."""
-    epochs = [Epoch(1, 99.0, 20)]
-    for number in range(1, 16, 2):
-        steps = (*[_step(pace, number)] * STEPS, *[_step(pace, number + 1)] * STEPS)
-        turns = (Turn(number, 0, STEPS), Turn(number + 1, STEPS, 2 * STEPS))
-        epochs.append(Epoch(len(epochs) + 1, sum(steps) + extra, 20, step_seconds=steps, rounds=turns))
-    made = replace(cell("a", backend), repeat=repeat, epochs=len(epochs), samples=20)
-    return Measured(made, Outcome(OK, **outcome), tuple(epochs))  # type: ignore[arg-type]
-
-
-def short(
-    backend: str,
-    pace: float,
-    timing: int = 1,
-    repeat: int = 2,
-    first: float = 9.0,
-    status: str = OK,
-    swing: float = 0.0,
-    **outcome: object,
-) -> Measured:
-    """A process of six turns, the first of which is `first` times as slow; before it there is a step in round 0.
-
-    swing: by how much its turns are slower and faster in turn, as the logarithm of a factor.
-    """
-    paces = [first * _step(pace, 1)]
-    paces += [_step(pace, number) * math.exp(swing * (-1) ** number) for number in range(2, 7)]
-    steps = (5.0, *(one for each in paces for one in [each] * STEPS))
-    turns = (Turn(0, 0, 1), *(Turn(n + 1, 1 + n * STEPS, 1 + (n + 1) * STEPS) for n in range(6)))
-    made = replace(cell("a", backend), repeat=repeat, timing=timing, samples=20)
-    epoch = Epoch(1, sum(steps), 61, step_seconds=steps, rounds=turns)
-    return Measured(made, Outcome(status, **outcome), (epoch,))  # type: ignore[arg-type]
-
-
-def _step(pace: float, number: int) -> float:
-    return pace * (1 + 0.002 * math.sin(number + 100 * pace))
-
-
-def rows(measured: Sequence[Measured], further: Sequence[Measured] = ()) -> dict[str, Summary]:
-    return {row.backend: row for row in summaries.summarise(measured, short=further)}
-
-
-X, Y = ("x", 0.1), ("y", 0.12)
-WHOLE = [whole(*X), whole(*Y)]
-SHORT = [short(*one, timing=number) for one in (X, Y) for number in (1, 2)]
 
 
 def test_the_first_turn_of_a_short_process_does_not_count() -> None:
@@ -180,25 +131,6 @@ def test_what_a_run_shows_of_spreads_is_what_its_rows_processes_differ_by() -> N
     vague = [short("y", 0.12, timing=n, swing=0.8) for n in (1, 2)]
     told = row_times.observed(measured, [*SHORT[:2], *vague], "a run", 2)
     assert told == [], "turns that do not tell processes' times tell no spread"
-
-
-def test_what_several_workers_show_of_spreads_is_not_told_of_the_plain_backend() -> None:
-    def by_workers(one: Measured) -> Measured:
-        return replace(one, cell=one.cell.at(workers=2 if one.cell.backend == "y" else 1, threads=2))
-
-    whole_ones, short_ones = (list(map(by_workers, some)) for some in (WHOLE, SHORT))
-    for threads, names in ((2, ["x"]), (4, ["x threads=2"])):
-        found = row_times.observed(whole_ones[:1], short_ones, "a run", threads)
-        assert [row.backend for row in found] == names
-    steady = [spreads.Processes("y", spreads.OTHER, (-0.01, 0.0, 0.01), (0.0,) * 3)] * 40
-    unsteady = [spreads.Processes("y workers=2", spreads.OTHER, (-0.3, 0.0, 0.3), (0.0,) * 3)] * 40
-    priors = spreads.fit([*steady, *unsteady])
-    alone, of_two = (
-        {row.backend: row.epoch_interval for row in summaries.summarise(some, priors=priors)}
-        for some in (WHOLE, [by_workers(one) for one in WHOLE])
-    )
-    assert alone["y"] and of_two["y"]
-    assert math.log(of_two["y"].high / of_two["y"].low) > 2 * math.log(alone["y"].high / alone["y"].low)
 
 
 def test_rows_that_are_known_to_spread_more_have_wider_intervals() -> None:

@@ -96,7 +96,6 @@ def test_a_process_with_as_many_threads_as_the_machine_has_cores_is_a_usual_one(
 
     assert named(4, threads=4) == named(4, threads=0) == "x/y@0.9"
     assert named(4, threads=2) == named(0, threads=2) == "x/y@0.9 threads=2"
-    assert named(4, threads=2, workers=2) == "x/y@0.9 workers=2 threads=2"
 
 
 def test_priors_are_recorded_with_a_run_and_read_from_it() -> None:
