@@ -159,6 +159,17 @@ def test_cost_of_checks() -> None:
 
 
 @pytest.mark.thorough
+def test_guest_start() -> None:
+    needed("keras3/jax")
+    small = ("--pairs", "1", "--backends", "keras3/jax", "--before", str(BENCHMARKS.parent))
+    head, line = printed("guest_start.py", *small).splitlines()
+    assert head.split()[:3] == ["backend", "keras", "(ms)"]
+    backend, of_keras, modules, of_guest, modules_before, before, ratio = line.split()
+    assert backend == "keras3/jax" and modules == modules_before and int(modules) > 10
+    assert all(float(number) > 0 for number in (of_keras, of_guest, before, ratio))
+
+
+@pytest.mark.thorough
 def test_script_overhead() -> None:
     needed("keras3/jax")
     small = ("--pairs", "1", "--processes", "1", "--model", "conv")

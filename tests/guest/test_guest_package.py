@@ -11,6 +11,26 @@ from fake_bench import EXAMPLE, Bench
 from kbench.base import paths
 
 PACKAGE = paths.GUEST / "kbench_guest"
+# All of the guest, with the rooms, that a cell loads which trains an example and was asked for nothing else.
+PLAIN = {
+    "": "arrays callback_time cell clock device parts process protocol scores sketches turns",
+    "drivers": "model_file",
+    "frameworks": """
+        fixed_noise graph interface keras2 keras3 keras_models layer_settings layers legacy_keras recurrent
+        theano_headers time_steps trials workers
+    """,
+    "proof": "as_asked fingerprint first_outputs forms generic_point initializers shapes weights",
+    "training": """
+        between_epochs callbacks epochs example_file example_model feeding first_step generation received
+        recurrent_kernel timing validated within_steps
+    """,
+}
+TELLS = """
+import atexit
+import sys
+
+atexit.register(lambda: print("loaded", *(name for name in sys.modules if name.startswith("kbench"))))
+"""
 IMPORTS = """
 import os
 import sys
@@ -45,6 +65,18 @@ def test_nothing_heavy_is_imported_before_the_phase_that_times_it() -> None:
     done = subprocess.run([sys.executable, "-c", code, str(paths.GUEST)], capture_output=True, text=True, check=True)
     assert "kbench_guest.cell" in done.stdout.split()
     assert not {"numpy", "keras"} & set(done.stdout.split())
+
+
+def test_a_cell_that_trains_an_example_loads_these_modules_and_none_of_a_feature(bench: Bench) -> None:
+    expected = {"kbench_guest"}
+    for room, names in PLAIN.items():
+        package = ".".join(["kbench_guest", *filter(None, [room])])
+        expected |= {package, *(f"{package}.{name}" for name in names.split())}
+    bench.example("my_example.py", EXAMPLE.replace("\nfrom keras.layers", f"{TELLS}\nfrom keras.layers", 1))
+    assert bench.measure().status == 0
+    (log,) = bench.runs()[-1].glob("cells/*/log.txt")
+    (line,) = (one for one in log.read_text().splitlines() if one.startswith("loaded "))
+    assert set(line.split()[1:]) == expected
 
 
 def test_a_program_without_keras_finds_what_it_needs_of_the_guest() -> None:
