@@ -9,7 +9,7 @@ from typing import Any
 from kbench import hooks
 from kbench.base.masking import without_passwords
 from kbench.errors import UserError
-from kbench.features.script import call_lines, reading
+from kbench.features.script import call_lines, notebooks, reading
 from kbench.planning.request import Script
 from kbench.records.values import Backend, Example
 
@@ -26,6 +26,7 @@ def asked(options: Mapping[str, Any], known: Mapping[str, Backend]) -> tuple[Exa
     """The program of --script, of FILE or of -m, with its options. Raises UserError."""
     named = reading.find_program(options.get("file"), options.get("module"))
     program = reading.load(named.file, named.module)
+    notebooks.check_backends(reading.cells(program.path), known)
     how = {one.name: options[one.name] for one in fields(Script) if one.name in options}
     call_lines.check(how.get("compare_lines", ()), program.path, named.module)
     how["figures"] = tuple(how.get("figures") or ())

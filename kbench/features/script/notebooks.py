@@ -8,13 +8,18 @@ import io
 import re
 import tokenize
 import warnings
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from kbench.errors import UserError
+from kbench.records.values import Backend, bare
 from kbench.store.files import loads, read_bytes
+from kbench.words.text import nearest
 
 ENDING = ".ipynb"
+# What %%backend, of a cell that runs on these backends only, is written as.
+_ONLY_ON = re.compile(r"\s*get_ipython\(\)\.only_on\((?P<names>\[.*\])\)$", re.MULTILINE)
 _AROUND = ("time", "timeit", "capture", "prun")  # magics of a cell or a statement that runs as if without them
 _OPTION = re.compile(r"-[a-zA-Z]+\d*(\s+\d+)?\s+")
 _MAGIC = re.compile(r"(?P<indent>\s*)(?P<target>[\w, ]+=\s*)?(?P<kind>!!|!|%)(?P<text>.*)")
@@ -44,12 +49,33 @@ def code(path: Path) -> tuple[str, ...]:
     return written
 
 
+def check_backends(cells: Iterable[str], known: Mapping[str, Backend]) -> None:
+    """Raises UserError if %%backend of one of these cells of `code` names what is no backend."""
+    words = {name for one in known.values() for name in names_of(one.name, one.keras_backend)}
+    for number, cell in enumerate(cells, 1):
+        names = ast.literal_eval(found["names"]) if (found := _ONLY_ON.match(cell)) else None
+        wrong = next((name for name in names or () if name not in words), None)
+        if names == []:
+            raise UserError(f"Cell {number} of the notebook: %%backend names none: write it as %%backend jax,torch.")
+        if wrong is not None:
+            raise UserError(f"Cell {number} of the notebook: there is no backend {wrong!r}{nearest(wrong, words)}")
+
+
+def names_of(backend: str, keras_backend: str) -> set[str]:
+    """What %%backend may call a backend: by its names, and as keras.json does."""
+    return {backend, bare(backend), keras_backend, backend.partition("/")[0]} - {""}
+
+
 def as_python(cell: str) -> str:
     """A cell with its magics written as calls of get_ipython(), line by line, as IPython would read it."""
     lines = cell.split("\n")
     first = next((place for place, line in enumerate(lines) if line.strip()), 0)
     if lines[first].startswith("%%"):
         name, _, rest = lines[first][2:].strip().partition(" ")
+        if name == "backend":
+            names = re.findall(r"[^\s,]+", rest)
+            below = as_python("\n".join(lines[first + 1 :]))
+            return "\n" * first + f"get_ipython().only_on({names!r})\n{below}"
         if name not in _AROUND:
             body = "\n".join(lines[first + 1 :]) + "\n"
             return "\n" * first + f"get_ipython().run_cell_magic({name!r}, {rest.strip()!r}, {body!r})"

@@ -12,8 +12,10 @@ from kbench.cells.spec import RunPaths, keras_files
 from kbench.datasets import as_keras
 from kbench.environments import extra_packages
 from kbench.features.script import declared
+from kbench.features.script.notebooks import names_of
 from kbench.features.script.workdir import Place
 from kbench.planning.tasks import CellTask
+from kbench.records.values import base
 
 ARGUMENTS = "KBENCH_ARGUMENTS"  # for those that have secrets, which the spec does not have
 
@@ -34,6 +36,7 @@ def told(task: CellTask, run_paths: RunPaths, place: Place) -> dict[str, Any]:
         "file": portable(place.file),
         "folder": portable(place.root),
         "cells": list(run_paths.cells),
+        "names": sorted(names_of(base(task.backend), task.keras_backend)),
         "pythons": declared.minors(of_task.get("requires_python", "")),
         "asked": list(of_task.get("packages", ())),
         "downloads": portable(as_keras.folder()),

@@ -105,6 +105,30 @@ def test_a_notebook_runs_as_it_is(bench: Bench) -> None:
     assert "%unheard was left out: kbench runs without IPython" in notes
 
 
+def test_a_cell_of_other_backends_is_left_out(bench: Bench) -> None:
+    magic = (
+        "from IPython.core.magic import register_cell_magic\n"
+        "@register_cell_magic\n"
+        "def backend(line, cell):\n"
+        "    get_ipython().run_cell(cell)\n"
+    )
+    path = notebook(
+        bench,
+        BEGIN,
+        magic,
+        "%%backend jax\nprint('not here')",
+        "%%backend jax,theano\n\nfit(3)\ndef f():\n    return 'ours'",
+        "%%backend tensorflow\n1 / 0",
+        "print(f())",
+    )
+    said = measure(bench, path, "--show-output")
+    assert said.status == 0, said.err
+    printed = store.cell_folder(bench.runs()[-1], bench.last().measured[0].cell).stdout.read_text()
+    assert printed == "ours\n"
+    assert f"train.ipynb: fit, cell 1 line {LINE} (40 samples, 3 epochs" in said.out
+    assert "cells 3, 5 were left out: they are for other backends" in " ".join(said.out.split())
+
+
 def test_an_error_in_a_notebook_is_said_by_cell_and_line(bench: Bench) -> None:
     measure(bench, notebook(bench, BEGIN, "fit(2)\n\n1 / 0\n"))
     assert fate(bench)[1] == "cell 2, line 3: ZeroDivisionError: division by zero"
@@ -201,6 +225,16 @@ def test_a_missing_package_is_named_beside_those_that_are_asked_for(bench: Bench
             "a.ipynb",
             '{"cells": [{"cell_type": "code", "source": "1"}, {"cell_type": "code", "source": "\\nx = ("}]}',
             "a.ipynb is not valid Python, cell 2, line 2: ",
+        ),
+        (
+            "a.ipynb",
+            '{"cells": [{"cell_type": "code", "source": "%%backend jaxx\\nf(1)"}]}',
+            "Cell 1 of the notebook: there is no backend 'jaxx': did you mean jax?",
+        ),
+        (
+            "a.ipynb",
+            '{"cells": [{"cell_type": "code", "source": "1"}, {"cell_type": "code", "source": "%%backend\\nf(1)"}]}',
+            "Cell 2 of the notebook: %%backend names none: write it as %%backend jax,torch.",
         ),
         (
             "a.ipynb",

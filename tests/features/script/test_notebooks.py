@@ -27,6 +27,7 @@ from kbench.features.script import notebooks, reading
         ("\n%%time\nf(1)", "\n\nf(1)"),
         ("%%capture out\n%cd x", "\nget_ipython().run_line_magic('cd', 'x')"),
         ("%%bash\necho 'a'\n", "get_ipython().run_cell_magic('bash', '', \"echo 'a'\\n\\n\")"),
+        ("%%backend jax, torch\n%%time\nf(1)", "get_ipython().only_on(['jax', 'torch'])\n\nf(1)"),
         ("%%writefile -a m.py\nx", "get_ipython().run_cell_magic('writefile', '-a m.py', 'x\\n')"),
     ],
 )

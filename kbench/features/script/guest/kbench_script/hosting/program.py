@@ -34,7 +34,14 @@ def run(program: Dict[str, Any], files: "Files", arguments: List[str], remark: C
     sys.modules["__main__"] = main
     if program["cells"]:
         shell.give(main.__dict__, program, remark, files)
-        _run_cells(program["cells"], files, main.__dict__)
+        left_out: List[str] = []
+        try:
+            _run_cells(program["cells"], files, main.__dict__, left_out)
+        finally:
+            if left_out:
+                several = "s" if len(left_out) > 1 else ""
+                were = "were left out: they are" if several else "was left out: it is"
+                remark(f"cell{several} {', '.join(left_out)} {were} for other backends")
     elif program["module"]:
         _run_module(program["module"], files, main.__dict__)
     else:
@@ -62,17 +69,23 @@ def _run_module(name: str, files: "Files", namespace: Dict[str, Any]) -> None:
     exec(compile(_read(files.path), files.path, "exec", dont_inherit=True), namespace)
 
 
-def _run_cells(cells: List[str], files: "Files", namespace: Dict[str, Any]) -> None:
-    """One after the other. As in a notebook, the value of a cell's last line is printed, unless `;` ends it."""
-    for file, text in [(files.add_cell(number, text), text) for number, text in enumerate(cells, 1)]:
+def _run_cells(cells: List[str], files: "Files", namespace: Dict[str, Any], left_out: List[str]) -> None:
+    """One after the other. As in a notebook, the value of a cell's last line is printed, unless `;` ends it.
+
+    left_out: gets the numbers of those that are for other backends.
+    """
+    for number, (file, text) in enumerate([(files.add_cell(at, text), text) for at, text in enumerate(cells, 1)], 1):
         linecache.cache[file] = (len(text), None, text.splitlines(True), file)  # for tracebacks
         tree = ast.parse(text, file)
         last = None
         if tree.body and isinstance(tree.body[-1], ast.Expr) and not text.rstrip().endswith(";"):
             last = ast.Interactive([tree.body.pop()])
-        exec(compile(tree, file, "exec", dont_inherit=True), namespace)
-        if last is not None:
-            exec(compile(last, file, "single", dont_inherit=True), namespace)
+        try:
+            exec(compile(tree, file, "exec", dont_inherit=True), namespace)
+            if last is not None:
+                exec(compile(last, file, "single", dont_inherit=True), namespace)
+        except shell.LeftOut:
+            left_out.append(str(number))
 
 
 def _read(path: str) -> bytes:

@@ -3,6 +3,7 @@
 What changes nothing that is measured does nothing, what can be served is served, and the rest is said.
 """
 
+import contextlib
 import importlib.abc
 import importlib.machinery
 import os
@@ -28,6 +29,10 @@ INSTALLERS = re.compile(
 )
 VALUE = re.compile(r"\{([^{}]+)\}|\$(\w+)")
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+
+
+class LeftOut(Exception):
+    """This cell is not for this backend."""
 
 
 class Shell:
@@ -66,8 +71,17 @@ class Shell:
             words = line.split()
             with open(os.path.expanduser(words[-1].strip("'\"")), "a" if "-a" in words else "w") as file:
                 file.write(cell)
+        elif name == "backend":
+            with contextlib.suppress(LeftOut):
+                self.only_on(line.replace(",", " ").split())
+                exec(cell, self.user_ns)
         elif name not in SILENT:
             self._remark(f"a cell with %%{name} was left out: kbench runs without IPython")
+
+    def only_on(self, names: List[str]) -> None:
+        """The rest of this cell is for these backends. Raises LeftOut on another one."""
+        if not set(names) & set(self._program["names"]):
+            raise LeftOut
 
     def magic(self, line: str) -> Any:
         name, _, rest = line.lstrip("%").partition(" ")
