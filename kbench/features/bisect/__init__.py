@@ -1,1 +1,1 @@
-"""`bisect`: which release or commit made an example or a script slower, or changed its loss or memory."""
+"""`bisect`: which release or commit made an example or a script worse: its time, loss, memory or outputs."""

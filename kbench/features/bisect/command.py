@@ -1,4 +1,4 @@
-"""`bisect`: finds the release or commit that made an example or a script slower, or changed its loss or memory."""
+"""`bisect`: finds the release or commit that made an example or a script worse: its time, loss, memory or outputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from kbench.base import paths
 from kbench.commands import choices
 from kbench.environments import locks
 from kbench.errors import Stopped, UserError
-from kbench.features.bisect import bisection, commits
+from kbench.features.bisect import bisection, by_outputs, commits
+from kbench.features.bisect.by_outputs import OutputDifference
 from kbench.features.script import choosing
 from kbench.features.script.lines.call_sites import is_fit
 from kbench.outputs.told import ToldRun
@@ -34,10 +35,12 @@ from kbench.words.text import significant
 SAME_LOSS = 0.01  # losses that differ by less than this share of the good release's count as equal
 SAME_MEMORY = 0.05  # and peaks of memory
 TRIES = 2  # of a comparison that says nothing
+OUTPUTS = "outputs"
 _WORDS = {
     "time": "takes {} times as long as",
     "loss": "ends with a loss of {} times that of",
     "memory": "uses {} times the memory of",
+    OUTPUTS: "returns something else than",
 }
 
 
@@ -46,17 +49,19 @@ class VersionProbe:
     """A release or commit compared with the good one."""
 
     version: str
-    ratio: float  # of time, loss or memory
+    ratio: float  # of time, loss or memory; of outputs how far they are off, in what is allowed
     interval: Interval | None
     differs: bool  # whether a difference is shown
     run: str
     failed: str = ""  # why it could not be compared
     again: bool = False  # whether it may be, if it is measured again
+    outputs: OutputDifference | None = None
 
     def row(self) -> list[str]:
         """Its row in the table."""
         of = "" if self.interval is None else f"{significant(self.interval.low)}-{significant(self.interval.high)}"
-        ratio = significant(self.ratio) if not self.failed else "unsure" if self.again else "failed"
+        shown = significant(self.ratio) if self.outputs is None else self.outputs.how or "the same"
+        ratio = shown if not self.failed else "unsure" if self.again else "failed"
         return [self.version, ratio, of or "-", self.run]
 
 
@@ -119,11 +124,12 @@ def _search(search: Search, request: Request, options: argparse.Namespace) -> in
         low, high = bisection.narrowed(low, high, lambda place: is_as_bad(probe(versions[place]), bad.ratio))
     _print_probes(probes, search, options.by)
     if not bad.differs:
-        print(f"{search.package} {bad.version} is not shown to be worse than {good} here: nothing to find.")
+        alike = "returns the same as" if options.by == OUTPUTS else "is not shown to be worse than"
+        print(f"{search.package} {bad.version} {alike} {good} here: nothing to find.")
         return 1
     first = next((one for one in reversed(probes) if one.version == versions[high]), bad)
     what = _WORDS[options.by].format(significant(first.ratio))
-    if not math.isfinite(first.ratio):
+    if not math.isfinite(first.ratio) and not first.outputs:
         what = f"ends with a {options.by} that is no finite multiple of that of"
     who = options.example or options.file
     skipped = versions[low + 1 : high]
@@ -131,7 +137,9 @@ def _search(search: Search, request: Request, options: argparse.Namespace) -> in
     named = search.package if skipped else search.in_words(versions[high])
     before = f"; {versions[low]} does not" if low else ""
     why = "; the versions between could not be compared" if skipped else ""
-    print(f"{named} {which}: {who} {what} {good}{before}{why}.")
+    outputs = first.outputs
+    returned = f" {f'In {outputs.line}' if outputs.line else 'Before training'}: {outputs.how}." if outputs else ""
+    print(f"{named} {which}: {who} {what} {good}{before}{why}.{returned}")
     return 0
 
 
@@ -180,8 +188,8 @@ def _request(options: dict[str, Any]) -> Request:
         examples=tuple(paths.portable(one.path) for one in chosen.chosen),
         named_examples=tuple(sorted(chosen.named)),
         profile=options["profile"],
-        precision=PRECISION,
-        budget=options["budget"],
+        precision=None if options["by"] == OUTPUTS else PRECISION,  # outputs are the same in each process
+        budget=None if options["by"] == OUTPUTS else options["budget"],
         values=choices.values(options),
         data_dir=None if mirror is None else paths.portable(mirror),
         script=script,
@@ -205,7 +213,13 @@ def _probe(request: Request, results: Path, version: str, by: str, command: str)
         if row.backend == good:
             raise UserError(f"{reason}.")
         return VersionProbe(version, math.nan, None, False, there.name, reason)
-    return compared(*_chosen(pairs, by), by, version, there.name)
+    if by != OUTPUTS:
+        return compared(*_chosen(pairs, by), by, version, there.name)
+    difference = by_outputs.largest(pairs, analysis.row_cells)
+    if difference is None:
+        why = f"it returns nothing from the same weights and inputs; see {there.name}"
+        return VersionProbe(version, math.nan, None, False, there.name, why)
+    return VersionProbe(version, difference.ratio, None, bool(difference.how), there.name, outputs=difference)
 
 
 def compared(row: Summary, reference: Summary, by: str, version: str, run: str) -> VersionProbe:
@@ -258,7 +272,10 @@ def _chosen(pairs: Sequence[tuple[Summary, Summary]], by: str) -> tuple[Summary,
 
 
 def _print_probes(probes: Sequence[VersionProbe], search: Search, by: str) -> None:
-    heads = [search.package, "x good" if by == "time" else f"{by}, x good", "95 % interval", "run"]
+    measure = {"time": "x good", OUTPUTS: by}.get(by, f"{by}, x good")
+    heads = [search.package, measure, "95 % interval", "run"]
     order = {version: number for number, version in enumerate(search.subjects)}
     rows = [one.row() for one in sorted(probes, key=lambda one: order[one.version])]
+    if by == OUTPUTS:
+        heads, *rows = ([*one[:2], *one[3:]] for one in (heads, *rows))
     terminal.print_text(printed({search.kind: Grid(heads, rows)}, terminal.TABLE, terminal.width()))

@@ -18,7 +18,7 @@ def commands() -> Mapping[str, Command]:
     return {
         "bisect": Command(
             "Find the release of Keras or of a backend's framework, or the commit in your checkout, that made an "
-            "example or a script slower, or changed its loss or memory.",
+            "example or a script slower, or changed its loss, memory or outputs.",
             "find the release of Keras or a framework that made an example slower",
             "kbench.features.bisect.command",
             Path(__file__).with_name("bisect.txt"),
@@ -51,9 +51,10 @@ def commands() -> Mapping[str, Command]:
                     "help": "your own program instead of an example; its arguments follow --",
                 },
                 "--by": {
-                    "choices": ("time", "loss", "memory"),
+                    "choices": ("time", "loss", "memory", "outputs"),
                     "default": "time",
-                    "help": "what became worse: time per epoch (default), the final loss, or peak memory",
+                    "help": "what became worse: time per epoch (default), the final loss, peak memory, or what the "
+                    "model returns from the same weights and inputs",
                 },
                 "--budget": {
                     "default": 120.0,

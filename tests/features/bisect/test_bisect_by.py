@@ -1,4 +1,4 @@
-"""How bisect compares two versions by loss or memory, and which of those between are as bad as the bad one."""
+"""How bisect compares two versions by loss, memory or outputs, and which between them are as bad as the bad one."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import math
 from typing import Any
 
 import pytest
-from fake_runs import summary
+from fake_runs import replace, summary
 
 from kbench.analysis.times.ratios import verdict
-from kbench.features.bisect import bisection
+from kbench.features.bisect import bisection, by_outputs
 from kbench.features.bisect.command import VersionProbe, compared, is_as_bad
+from kbench.features.script.lines.finding_kinds import OTHER_CALL
 from kbench.records.findings import Finding
 from kbench.records.values import Interval
 
@@ -120,3 +121,43 @@ def test_a_release_that_does_other_work_is_not_called_disturbed() -> None:
     row = summary(**GOOD, findings=(loss,))
     found = compared(row, summary(**GOOD), "time", "2", "run")
     assert found.failed.startswith("it does other work (unlike a/x in the loss of epoch 2: ") and not found.again
+
+
+def returned(how: Finding | None, on_the_good_one: bool = False) -> by_outputs.OutputDifference | None:
+    line = summary("train.py: predict, line 3")
+    pair = replace(line, findings=() if how is None else (how,)), line
+    return by_outputs.largest([pair[::-1] if on_the_good_one else pair], ())
+
+
+def call(aspect: str, own: Any = None, other: Any = None, does: str = "same weights") -> Finding:
+    about = {"does": does, "backend": "a/x", "score": "loss", "relative": True, "allowed": 1e-4}
+    return Finding(kind=OTHER_CALL, aspect=aspect, own=own, other=other, about=about)
+
+
+@pytest.mark.parametrize(
+    ("how", "ratio", "words"),
+    [
+        (call("numbers", 0.25), 2500.0, "outputs off by up to 0.25 of the largest number (0.0001 is allowed)"),
+        (call("scores", 2.0, 4.0), 5000.0, "loss 2 instead of 4"),
+        (call("not numbers"), math.inf, "outputs not numbers"),
+        (call("shapes", [[3]], [[4]]), math.inf, "outputs of shape (n, 3) instead of (n, 4)"),
+    ],
+)
+def test_a_version_returns_something_else_by_what_is_allowed(how: Finding, ratio: float, words: str) -> None:
+    found = returned(how)
+    assert found and found.ratio == pytest.approx(ratio) and found.how == words
+
+
+def test_what_is_said_of_the_good_version_is_turned_round() -> None:
+    found = returned(call("scores", 2.0, 4.0), on_the_good_one=True)
+    assert found and found.how == "loss 4 instead of 2"
+
+
+def test_lines_that_were_given_other_inputs_or_weights_say_nothing() -> None:
+    assert returned(call("inputs", 0.5, does="other inputs")) is None and returned(None) is None
+
+
+def test_a_smaller_change_of_outputs_before_is_not_the_one_that_is_looked_for() -> None:
+    offs = [0.0, 2e-4, 2e-4, 0.5, 0.5]
+    probes = [VersionProbe("2", max(1.0, off / 1e-4), None, off > 1e-4, "run") for off in offs]
+    assert [is_as_bad(one, probes[-1].ratio) for one in probes] == [False, False, False, True, True]

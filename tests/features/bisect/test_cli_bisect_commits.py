@@ -1,4 +1,4 @@
-"""The commit of a user's checkout that made a script slower, or changed its loss or memory."""
+"""The commit of a user's checkout that made a script slower, or changed its memory or what it returns."""
 
 from __future__ import annotations
 
@@ -39,7 +39,11 @@ def git(folder: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-def committed(folder: Path, commits: int, since: int, code: str) -> Path:
+IN_A_STEP = "        *before, last = self.layers\n"
+IN_A_PASS = "        for layer in self.layers:\n            x = layer.call(x)\n"
+
+
+def committed(folder: Path, commits: int, since: int, code: str, plain: str = IN_A_STEP) -> Path:
     """So many commits of the fake Keras; a step runs the code from one of them on."""
     (folder / "keras").mkdir(parents=True)
     git(folder, "init", "--quiet", "-b", "main")
@@ -47,7 +51,6 @@ def committed(folder: Path, commits: int, since: int, code: str) -> Path:
         for path in sorted((FAKE_KERAS / "keras").glob("*.py")):
             text = path.read_text() + f"\n# commit {number}\n"
             if path.name == "models.py" and number >= since:
-                plain = "        *before, last = self.layers\n"
                 assert plain in text
                 text = text.replace(plain, f"        {code}\n{plain}")
             (folder / "keras" / path.name).write_text(text)
@@ -64,8 +67,8 @@ def checkout(tmp_path: Path) -> Path:
     return committed(tmp_path / "checkout", COMMITS, SLOW_FROM, "import time; time.sleep(0.02)")
 
 
-def bisected(bench: Bench, checkout: Path, tmp_path: Path, **changes: str) -> Said:
-    (tmp_path / "train.py").write_text(PROGRAM)
+def bisected(bench: Bench, checkout: Path, tmp_path: Path, program: str = PROGRAM, **changes: str) -> Said:
+    (tmp_path / "train.py").write_text(program)
     asked = {
         "--package": f"keras={checkout}",
         "--good": "v1",
@@ -100,6 +103,23 @@ def test_the_commit_that_holds_more_memory_is_found(bench: Bench, tmp_path: Path
     assert f"keras {found} (Change 3) is the first: " in line in line
     assert " times the memory of " in line and f"; {before} does not." in line
     assert "memory, x good" in line
+
+
+PREDICTS = PROGRAM.partition("y = np.eye")[0] + "model.predict(x, batch_size=8)\n"
+
+
+def test_the_commit_from_which_a_model_returns_something_else_is_found(bench: Bench, tmp_path: Path) -> None:
+    checkout = committed(tmp_path / "checkout", 4, 3, "x = 1.5 * x", IN_A_PASS)
+    said = bisected(bench, checkout, tmp_path, PREDICTS, by="outputs", workdir="same")
+    assert said.status == 0, said.out + said.err
+    found, before = (git(checkout, "log", "-1", "--abbrev=10", "--format=%h", f"main~{back}") for back in (1, 2))
+    line = " ".join(said.out.split())
+    assert f"keras {found} (Change 3) is the first: " in line and " returns something else than " in line, line
+    assert f"; {before} does not. In predict, line 13: outputs off by up to 0." in line
+    assert f"{before} the same " in line
+    assert len(bench.last().measured) == 2, "one process each is enough"
+    said = bisected(bench, checkout, tmp_path, PREDICTS, by="outputs", bad=before, workdir="same")
+    assert said.status == 1 and f"keras {before} returns the same as " in said.out
 
 
 @pytest.mark.parametrize(
