@@ -1,4 +1,6 @@
-"""Which of several lines of a program is faster, backend by backend: for `script --compare-lines`."""
+"""Which of several lines of a program is faster, and whether they return the same, backend by backend: for `script
+--compare-lines`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ import msgspec
 
 from kbench.analysis.rows import Analysis, priors
 from kbench.analysis.summaries import summarise
-from kbench.features.script import events
+from kbench.features.script import compared_outputs, events
 from kbench.features.script.lines import asked_lines
 from kbench.features.script.lines.units import EPOCH, STEP
 from kbench.records.axes import ARGUMENTS, EXAMPLE
@@ -30,12 +32,12 @@ def sentences(run: Analysis) -> list[str]:
         return []
     of_line = {one.cell.site: asked_lines.numbers(one.cell.site) for one in run.row_cells}
     parts = [one for one in run.row_cells if of_line[one.cell.site] & {*wanted}]
-    found: list[str] = []
+    found = compared_outputs.sentences(parts)
     units = {one.facts.unit: one.cell.site for one in parts if one.epochs}
     if len(units) > 1:  # an epoch has many steps
         if not all(map(_takes_steps, parts)):
             first, *others = (f"{site} by the {unit}" for unit, site in units.items())
-            return [f"The lines cannot be compared: times are of {first}, of {', of '.join(others)}."]
+            return [*found, f"The lines' times cannot be compared: they are of {first}, of {', of '.join(others)}."]
         parts = [_by_step(one) for one in parts]
     compared = summarise([_of_line(one) for one in parts], precision=PRECISION, priors=priors(run.run))
     missing = [line for line in wanted if not any(line in of_line[one.cell.site] for one in parts)]

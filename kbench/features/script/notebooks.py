@@ -56,7 +56,9 @@ def check_backends(cells: Iterable[str], known: Mapping[str, Backend]) -> None:
         names = ast.literal_eval(found["names"]) if (found := _ONLY_ON.match(cell)) else None
         wrong = next((name for name in names or () if name not in words), None)
         if names == []:
-            raise UserError(f"Cell {number} of the notebook: %%backend names none: write it as %%backend jax,torch.")
+            raise UserError(
+                f"Cell {number} of the notebook: %%backend names none: write those of this cell behind it, with commas."
+            )
         if wrong is not None:
             raise UserError(f"Cell {number} of the notebook: there is no backend {wrong!r}{nearest(wrong, words)}")
 

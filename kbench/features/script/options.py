@@ -37,7 +37,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "type": wholes(1, 10**9),
         "default": (),
         "metavar": "LIST",
-        "help": "lines of the program that call a model, such as 12,20: which of them is faster, on each backend",
+        "help": "lines of the program that call a model, such as 12,20: which of them is faster on each backend, and "
+        "whether they return the same",
     },
     "--workdir": {
         "choices": get_args(get_type_hints(Script)["workdir"]),

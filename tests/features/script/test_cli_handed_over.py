@@ -234,7 +234,7 @@ def test_a_missing_package_is_named_beside_those_that_are_asked_for(bench: Bench
         (
             "a.ipynb",
             '{"cells": [{"cell_type": "code", "source": "1"}, {"cell_type": "code", "source": "%%backend\\nf(1)"}]}',
-            "Cell 2 of the notebook: %%backend names none: write it as %%backend jax,torch.",
+            "Cell 2 of the notebook: %%backend names none: write those of this cell behind it, with commas.",
         ),
         (
             "a.ipynb",

@@ -12,9 +12,10 @@ import pytest
 from fake_runs import cell, measured, replace
 
 from kbench.errors import UserError
-from kbench.features.script import call_lines, compared_lines
-from kbench.features.script.events import Site
+from kbench.features.script import call_lines, compared_lines, compared_outputs, events
+from kbench.features.script.events import Returned, Site
 from kbench.features.script.lines.units import CALL, EPOCH
+from kbench.records.reported import Described
 from kbench.records.values import Measured
 
 STEPS = 64
@@ -60,7 +61,7 @@ def test_two_fits_are_compared_by_the_epoch(said: Any) -> None:
 
 def test_an_epoch_is_not_compared_with_a_call_that_predicts(said: Any) -> None:
     assert said(line("fit, line 7", EPOCH, 0.64), line("predict, line 10", CALL, 0.02)) == [
-        "The lines cannot be compared: times are of fit, line 7 by the epoch, of predict, line 10 by the call."
+        "The lines' times cannot be compared: they are of fit, line 7 by the epoch, of predict, line 10 by the call."
     ]
 
 
@@ -149,3 +150,89 @@ def test_what_may_call_models_in_lines_of_other_files_is_not_refused(tmp_path: P
         call_lines.check([99], path, "")
     path.write_text(PROGRAM)
     call_lines.check([99], path, "a.module")
+
+
+ROWS = events.Inputs(outputs=((1.0, 2.0),), norms=(2.0,))
+WEIGHTS = (events.Weight("Dense 1", "kernel", "a1", "a1"),)
+
+
+def returning(
+    name: str, backend: str = "keras3/jax", number: float = 0.5, random: int = 0, **changes: Any
+) -> Measured:
+    told = {"inputs": ROWS, "weights": WEIGHTS, "outputs": ((number, 1.0),), "scales": (1.0,), "random": random}
+    of_kind = events.OfLine(Returned(**{**told, **changes}))
+    return measured(
+        cell(f"train.py: {name}", backend, batch_size=0, samples=0), 0.1, facts={"task": "script", "of_kind": of_kind}
+    )
+
+
+def test_lines_that_return_the_same_are_named_once_with_their_backends() -> None:
+    both = [
+        *(returning("call, line 7", backend) for backend in ("keras3/jax", "keras3/torch")),
+        returning("predict, line 10", "keras3/jax", 0.5 + 2e-7),
+        returning("predict, line 10", "keras3/torch"),
+    ]
+    fits = [fitting("fit, line 3", 0.5), fitting("fit, line 4", 0.5, start="b2")]
+    assert compared_outputs.sentences([*fits, *both]) == [
+        "On keras3/jax and keras3/torch, predict, line 10 returns the same as call, line 7, to 2e-07 of the largest "
+        "number."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "how"),
+    [
+        (
+            {"number": 0.75},
+            "predict, line 10 returns something else than call, line 7: outputs off by up to 0.25 of the largest "
+            "number (0.0001 is allowed)",
+        ),
+        (
+            {"inputs": events.Inputs(outputs=((1.0, 3.0),), norms=(3.0,))},
+            "what predict, line 10 and call, line 7 return is not compared: they are given other inputs",
+        ),
+        (
+            {"weights": (events.Weight("Dense 1", "kernel", "b2", "b2"),)},
+            "what predict, line 10 and call, line 7 return is not compared: their models have other weights",
+        ),
+        (
+            {"random": 1},
+            "what predict, line 10 and call, line 7 return is not compared: it changes from call to call",
+        ),
+    ],
+)
+def test_lines_that_return_something_else_are_named_with_how(changes: dict[str, Any], how: str) -> None:
+    parts = [returning("call, line 7"), returning("predict, line 10", **changes)]
+    assert compared_outputs.sentences(parts) == [f"On keras3/jax, {how}."]
+
+
+def fitting(name: str, *losses: float, start: str = "a1", layer: str = "Dense") -> Measured:
+    facts = {
+        "task": "script", "unit": EPOCH, "start_sha256": start, "content_sha256": "c1", "batch_size": 8,
+        "losses": tuple((loss, None) for loss in losses), "layers": (Described(layer, {}, []),),
+    }  # fmt: skip
+    return measured(cell(f"train.py: {name}", "keras3/jax", batch_size=0, samples=0), 0.1, facts=facts)
+
+
+@pytest.mark.parametrize(
+    ("other", "how"),
+    [
+        ({}, ["On keras3/jax, fit, line 10 trains as fit, line 7 does: the losses agree."]),
+        (
+            {"losses": (0.5, 0.6)},
+            [
+                "On keras3/jax, fit, line 10 trains otherwise than fit, line 7: the loss of epoch 2 is 0.6 instead "
+                "of 0.4."
+            ],
+        ),
+        ({"start": "b2"}, []),
+        ({"layer": "Dropout"}, []),
+    ],
+)
+def test_fits_from_the_same_weights_are_compared_by_their_losses(other: dict[str, Any], how: list[str]) -> None:
+    of_fit = {name: value for name, value in other.items() if name != "losses"}
+    parts = [
+        fitting("fit, line 7", 0.5, 0.4),
+        fitting("fit, line 10", *other.get("losses", (0.5, 0.4001)), **of_fit),
+    ]
+    assert compared_outputs.sentences(parts) == how

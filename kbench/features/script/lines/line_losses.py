@@ -56,7 +56,7 @@ def _allowed(one: Measured, other: Measured) -> float:
     """Of the larger loss."""
     facts = (one.facts, other.facts)
     steps = (one.facts.samples or 0) // (one.facts.batch_size or 1)
-    if any(map(_draws, facts)) and steps < ENOUGH:
+    if any(map(draws, facts)) and steps < ENOUGH:
         return OF_FEW
     known = [
         each.bound_of_loss
@@ -64,11 +64,11 @@ def _allowed(one: Measured, other: Measured) -> float:
         for each in mine.facts.explained
         if explains(each, mine.facts, _QUANTITIES, its.cell.backend, as_shipped=True)
     ]
-    chance = any(map(_draws, facts)) or any(each.own_code for each in facts) or known
+    chance = any(map(draws, facts)) or any(each.own_code for each in facts) or known
     return max([BY_CHANCE if chance else KNOWN, *known])
 
 
-def _draws(facts: Facts) -> bool:
+def draws(facts: Facts) -> bool:
     """Whether its layers draw random numbers in training."""
     kinds = ("Dropout", "Noise", "Random")
     named = any(kind in layer.class_name for layer in facts.layers or () for kind in kinds)

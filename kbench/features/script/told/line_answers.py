@@ -110,12 +110,13 @@ def _of_first_losses(rows: Sequence[Summary]) -> list[str]:
         return [f"The first loss is {each}: weights or data are not the same."]
     unlike = next((step for step in range(steps) if not apart[step] <= LOSSES_AGREE), None)
     if unlike is None:
-        return [f"The first {steps} losses agree, {_how_near(max(apart))}."]
+        return [f"The first {steps} losses agree, {how_near(max(apart))}."]
     each = ", ".join(f"{losses[unlike]:.4g} on {backend}" for backend, losses in known)
     return [f"The first loss agrees, and that of step {unlike + 1} does not: {each}."]
 
 
-def _how_near(apart: float, of: str = "") -> str:
+def how_near(apart: float, of: str = "") -> str:
+    """What ends a sentence that numbers agree."""
     return f"to {apart:.0e}{of}" if apart else "to the last bit"
 
 
@@ -159,7 +160,7 @@ def _of_like_lines(rows: Sequence[Summary]) -> list[str]:
     said = []
     for line, found in like.items():
         known = [apart for apart in found.values() if apart is not None]
-        near = f", {_how_near(max(known), ' of the largest number')}" if known else ""
+        near = f", {how_near(max(known), ' of the largest number')}" if known else ""
         where = f" on {listed(list(found))}" if len(found) < len(rows) else ""
         said.append(f"It returns the same{'' if known else ' scores'} as {line}{where}{near}.")
     return said
@@ -169,7 +170,7 @@ def _of_sameness(rows: Sequence[Summary]) -> list[str]:
     """Of a program's line: that its outputs agree, and that repeats of its training give the same losses."""
     said, alike = [], [apart for row in rows if (apart := details(row).outputs_apart) is not None]
     if rows[0].work.repeated and len(alike) > 1 and not math.isnan(max(alike)):
-        said.append(f"Outputs agree, {_how_near(max(alike), ' of the largest number')}.")
+        said.append(f"Outputs agree, {how_near(max(alike), ' of the largest number')}.")
     said += _of_like_lines(rows)
     repeated = [row for row in rows if row.deterministic is not None and row.work.repeated and row.seeds == 1]
     if repeated and all(row.deterministic and row.final_loss for row in repeated):  # 0 says nothing
