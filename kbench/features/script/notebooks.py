@@ -54,13 +54,12 @@ def check_backends(cells: Iterable[str], known: Mapping[str, Backend]) -> None:
     words = {name for one in known.values() for name in names_of(one.name, one.keras_backend)}
     for number, cell in enumerate(cells, 1):
         names = ast.literal_eval(found["names"]) if (found := _ONLY_ON.match(cell)) else None
-        wrong = next((name for name in names or () if name not in words), None)
+        where = f"Cell {number} of the notebook"
         if names == []:
-            raise UserError(
-                f"Cell {number} of the notebook: %%backend names none: write those of this cell behind it, with commas."
-            )
-        if wrong is not None:
-            raise UserError(f"Cell {number} of the notebook: there is no backend {wrong!r}{nearest(wrong, words)}")
+            raise UserError(f"{where}: %%backend names none: write those of this cell behind it, with commas.")
+        for name in names or ():
+            if name not in words:
+                raise UserError(f"{where}: there is no backend {name!r}{nearest(name, words)}")
 
 
 def names_of(backend: str, keras_backend: str) -> set[str]:
