@@ -64,15 +64,14 @@ class Guest:
     modules: Sequence[str]
 
 
-def guest_of(checkout: Path, backend: str, folder: Path) -> Guest:
+def guest_of(checkout: Path, backend: str, run: Path) -> Guest:
     """What the guest of this checkout loads in the cell of a small example."""
-    example = folder / "two_layers.py"
+    example = run.with_name("two_layers.py")
     example.write_text((CHECKOUT / "examples_models" / "mnist_mlp.py").read_text() + TELLS)
-    run = folder / f"{checkout.name}-{backend.replace('/', '-')}"
     chosen = ("run", "--backends", backend, "--examples", str(example), "--profile", "smoke", "--repeats", "1")
     where = ("--device", "cpu", "--data", "synthetic", "--no-plots", "--quiet", "--interleave", "off")
     done = subprocess.run(
-        [sys.executable, str(checkout / "run.py"), *chosen, *where, "--results", str(folder), "--name", run.name],
+        [sys.executable, str(checkout / "run.py"), *chosen, *where, "--results", str(run.parent), "--name", run.name],
         cwd=checkout,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -118,7 +117,8 @@ def main() -> None:
     print(head + (f" {'modules':>7} {'before (ms)':>11} now / before" if options.before else ""))
     with tempfile.TemporaryDirectory() as made:
         for name in options.backends.split(","):
-            guests = [guest_of(one, name, Path(made)) for one in checkouts]
+            runs = [Path(made, f"{name.replace('/', '-')}-{number}") for number in range(len(checkouts))]
+            guests = [guest_of(one, name, run) for one, run in zip(checkouts, runs, strict=True)]
             of_keras: list[float] = []
             of_guests: list[list[float]] = [[] for _ in guests]
             for pair in range(-1, options.pairs):  # the first one compiles Python's files, and is not counted
