@@ -151,9 +151,12 @@ class _Measuring:
         self._started(task)
         before = look([os.getpid()])  # with all that it starts
         outcome = yield from measure(task, self._here, self._launcher, self._listener, turn)
-        outcome = replace(outcome, others=round(share_of_others(before, look([os.getpid()])), 3))
+        others = share_of_others(before, look([os.getpid()]))
+        outcome = replace(outcome, others=round(others, 3))
         if turn is None:
             return outcome
+        if not turn.held:  # it ended within a turn, of which no more is known
+            turn.judge(others)
         return replace(outcome, disturbed_rounds=tuple(turn.disturbed), disturbed_again=tuple(turn.disturbed_again))
 
 

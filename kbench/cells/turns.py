@@ -71,15 +71,19 @@ class ProcessTurn:
             signal_group(pid, signal.SIGSTOP)
         self.held = self.was_held = True
         self._since = time.monotonic()
-        self._lost = disturbed = self._round > 0 and self._is_disturbed()
-        if disturbed:
+        self._lost = self.judge(share_of_others(self._before, look(self.pids)) if self._before else 0.0)
+        self.again = self._lost and not self.again  # once: if the machine stays busy, a third would be no better
+
+    def judge(self, others: float) -> bool:
+        """Whether other programs took much of its turn, by the share of the cores' time that they used; notes it."""
+        if disturbed := self._round > 0 and others > DISTURBED:
             (self.disturbed_again if self.again else self.disturbed).append(self._round)
-        self.again = disturbed and not self.again  # once: if the machine stays busy, a third would be no better
+        return disturbed
 
     def go_on(self, number: int) -> None:
         """Start its turn in the round `number`: another one if that is the round of its last turn."""
         self._held_seconds = self.held_seconds
-        self.held, self._round, self._before = False, number, self._look()
+        self.held, self._round, self._before = False, number, look(self.pids)
         for pid in self.pids:
             signal_group(pid, signal.SIGCONT)
         with contextlib.suppress(OSError):  # it has ended
@@ -89,13 +93,6 @@ class ProcessTurn:
     def held_seconds(self) -> float:
         """The seconds in which it was held so far."""
         return self._held_seconds + (time.monotonic() - self._since if self.held else 0.0)
-
-    def _is_disturbed(self) -> bool:
-        """Whether other programs took much of its turn."""
-        return self._before is not None and share_of_others(self._before, self._look()) > DISTURBED
-
-    def _look(self) -> Look:
-        return look(self.pids)
 
 
 class TurnScheduler:

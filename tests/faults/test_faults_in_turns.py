@@ -19,7 +19,7 @@ from staged_runs import run_all, staged, staged_task
 
 from kbench import store
 from kbench.base import paths
-from kbench.cells import launcher, orphans, turns
+from kbench.cells import launcher, orphans, runner, turns
 from kbench.cells.runner import EpochProgress, Listener
 from kbench.machine import host
 from kbench.planning.tasks import CellTask
@@ -132,6 +132,16 @@ def test_a_turn_that_other_programs_disturb_is_taken_again_once_at_the_end_of_it
     assert [stage.rounds(name) for name in BACKENDS] == [["1", "1 again", "2", "2 again", "3"]] * 3
     assert [(one.disturbed_rounds, one.disturbed_again) for one in outcomes.values()] == [((1, 2), (2,))] * 3
     assert [number for number in order if number][:9] == [1] * 6 + [2] * 3  # first steps are in round 0
+
+
+def test_the_turn_in_which_a_process_ends_is_judged_by_what_others_used_while_it_ran(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "DISTURBED", 1e6)
+    monkeypatch.setattr(runner, "share_of_others", lambda before, after: 2e6)
+    outcomes = stage.run({"one": "pass"})
+    assert statuses(outcomes) == dict.fromkeys(BACKENDS, "ok")
+    assert [one.disturbed_rounds for one in outcomes.values()] == [(), (5,), (5,)], "the first one had no turn"
 
 
 @pytest.mark.parametrize(
@@ -263,7 +273,7 @@ def test_a_round_in_which_other_programs_took_much_of_the_time_is_noted(
     looks = iter(
         [turns.Look(10.0, 7.0, {this: (5.0, 0.0)}), turns.Look(11.0, 7.0 + busy * cores, {this: (5.0 + cores, 0.0)})]
     )
-    monkeypatch.setattr(turns.ProcessTurn, "_look", lambda turn: next(looks))
+    monkeypatch.setattr(turns, "look", lambda pids: next(looks))
     monkeypatch.setattr(turns, "DISTURBED", DISTURBED)
     ours, guests = socket.socketpair()
     with ours, guests:
