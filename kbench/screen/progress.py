@@ -143,12 +143,13 @@ class Progress:
         number = f" {self._examples.index(task.example) + 1}/{len(self._examples)}" * (len(self._examples) > 1)
         repeat = f", repeat {task.repeat}" if task.repeat > 1 and not task.timing else ""
         start = f"{plain(task.example)}{number}{repeat}"
-        left = self._left.in_words(self._clock())
+        now = self._clock()
+        left = self._left.in_words(now, {one: now - self._starts[one] for one in self._running})
         end = f"  {left}" if left else ""
         if task.timing:
             count = len(self._running)
             return [f"{start}  timing {count} more process{'es' * (count != 1)}{end}", f"{start}{end}", start]
-        seconds = self._clock() - self._starts[task.id]
+        seconds = now - self._starts[task.id]
         running = list(self._running.values())
         if len(running) == 1:
             label = self._labels[task.id]

@@ -75,8 +75,8 @@ class TimeLeft:
         self._running.pop(task.id, None)
         self._ended[task.id] = outcome.seconds or 0.0
 
-    def seconds(self) -> float | None:
-        """Of the planned cells, without repeats that are added; None where nothing is known of any."""
+    def seconds(self, ran: Mapping[str, float] | None = None) -> float | None:
+        """Of planned cells; None where nothing is known, or one takes longer than expected. ran: so far, by id."""
         speed = self._speed()
         known: dict[str, float] = {}  # what all of a cell takes
         left: dict[str, float] = {}
@@ -84,23 +84,25 @@ class TimeLeft:
             done = self._running.get(task.id)
             if task.id in self._ended:
                 known[task.id], left[task.id] = self._ended[task.id], 0.0
-            elif done and done.epochs == 1 and task.id in self._took:  # the first epoch also compiles
+            elif done and done.epochs == 1 and task.epochs and task.id in self._took:  # the first epoch also compiles
                 known[task.id] = speed * self._took[task.id]
-                left[task.id] = known[task.id] * (1 - 1 / max(1, task.epochs))
+                left[task.id] = known[task.id] * (1 - 1 / task.epochs)
             elif done and done.epochs and done.seconds is not None and task.epochs:
                 known[task.id] = task.epochs * done.seconds
                 left[task.id] = max(0, task.epochs - done.epochs) * done.seconds
             elif task.id in self._took:
-                known[task.id] = left[task.id] = speed * self._took[task.id]
+                known[task.id] = speed * self._took[task.id]
         measured = [seconds for seconds in known.values() if seconds > 0]
         if not measured:
             return None
         usual = sum(measured) / len(measured)
-        return sum(left.get(task.id, usual) for task in self._tasks)
+        expected = {one.id: known.get(one.id, usual) for one in self._tasks if one.id not in left}
+        overdue = any(seconds > expected.get(one, seconds) for one, seconds in (ran or {}).items())
+        return None if overdue else sum([*left.values(), *expected.values()])
 
-    def in_words(self, now: float) -> str:
+    def in_words(self, now: float, ran: Mapping[str, float] | None = None) -> str:
         """Such as `about 4 min left`, or `4 to 10 min left` if repeats may follow; empty if nothing is known."""
-        seconds = self.seconds()
+        seconds = self.seconds(ran)
         return "" if seconds is None else in_words(seconds, None if self._until is None else self._until - now)
 
     def _speed(self) -> float:

@@ -189,6 +189,14 @@ def test_what_is_left_is_that_of_running_waiting_and_ended_cells() -> None:
     assert left.seconds() == 0.0
 
 
+def test_what_takes_longer_than_was_expected_has_no_time_left_that_anybody_knows() -> None:
+    script = replace(THREE[0], epochs=0)  # a program's epochs are not known before
+    left = TimeLeft([script, *THREE[1:]], {one.id: 20.0 for one in THREE})
+    left.progress(script, EpochProgress(1, 9.0, site="fit, line 7"))
+    assert left.seconds({script.id: 5.0}) == pytest.approx(3 * 20.0)
+    assert left.in_words(0.0, {script.id: 5.0}) == "about 60 s left" and left.in_words(0.0, {script.id: 21.0}) == ""
+
+
 @pytest.mark.parametrize(
     ("seconds", "most", "words"),
     [
