@@ -17,6 +17,7 @@ from tqdm import tqdm
 from kbench import hooks, store
 from kbench.analysis.rows import command_to_repeat, open_rows
 from kbench.analysis.times import settling
+from kbench.analysis.times.machine_stability import disturbs
 from kbench.analysis.times.settling import Gain
 from kbench.cli import arguments
 from kbench.planning.plan import Plan
@@ -24,13 +25,13 @@ from kbench.planning.request import cores
 from kbench.planning.tasks import CellTask
 from kbench.records import axes
 from kbench.records.axes import Axis, Point
-from kbench.records.values import FAILED, INTERRUPTED, PRECISION, TIMEOUT, Measured, beside_others
+from kbench.records.values import FAILED, INTERRUPTED, NOT_COMPARED, PRECISION, TIMEOUT, Measured, beside_others
 from kbench.screen import planned_data
 from kbench.screen.colors import colored
 from kbench.store.files import read_bytes
 from kbench.summary import Summary
 from kbench.tables import text
-from kbench.tables.answers import answer
+from kbench.tables.answers import answer, load
 from kbench.tables.content import by_example
 from kbench.words.text import at_blanks, plain, without_controls
 
@@ -165,12 +166,12 @@ def print_open(
     needed = settling.seconds(run, found, PRECISION if precision is None else precision, shares)
     minutes = 10 if math.isinf(needed) else max(1, math.ceil(needed / 60))
     command = resume_command(run.folder, "--budget", f"{minutes}m")
-    every = {row.key: row for rows in found.values() for row in rows}.values()
-    disturbed, turns = sum(row.disturbed_turns for row in every), sum(row.turns for row in every)
+    every = [*{row.key: row for rows in found.values() for row in rows}.values()]
+    unknown = disturbs(*every) or any(row.verdict == NOT_COMPARED for row in every)
     if gain and gain.lost:
         rest = f"{_lost(gain)}; end them, then `{command}`."
-    elif 2 * disturbed > turns:
-        rest = f"Other programs used the processor in {disturbed} of {turns} turns: end them, then `{command}`."
+    elif unknown and (why := load(every)):
+        rest = f"{why[0].upper()}{why[1:]}: end them, then `{command}`."
     elif math.isinf(needed):
         nothing = gain and not any(gain.shares.values())
         why = f"the last {gain.processes} narrowed nothing" if gain and nothing else "times vary too much here"

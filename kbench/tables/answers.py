@@ -47,7 +47,7 @@ def _of_sweep(rows: Sequence[Summary], repeat_command: str) -> list[str]:
     if missing:
         of = f"{len(missing)} of {len(timed)} rows" if sentences[0] else rows[0].example
         sentences.append(f"{of} could not be compared: {why_not(timed, repeat_command)}.")
-    if not _load(timed):
+    if not load(timed):
         sentences += sweeps.trends(timed)
     sentences += ["This is on synthetic data."] if data.is_synthetic(rows[0]) else []
     return [one for one in sentences if one]
@@ -150,7 +150,7 @@ def _missing(there: Sequence[Summary], of_all: str, repeat_command: str) -> str:
         return f"{what} could not be compared: {why_not(there, repeat_command)}."
     if unknown:
         groups = [[row for row in there if row.ranking == ranking] for ranking in unknown]
-        if all(map(_load, groups)):
+        if all(map(load, groups)):
             groups = [[row for group in groups for row in group]]
         whys = Counter(why_not(group, repeat_command) for group in groups).most_common()
         if len(whys) == 1:
@@ -183,12 +183,11 @@ def _of_device(rows: Sequence[Summary], where: str, repeat_command: str, what: s
     names = _names(fastest)
     work, does = rows[0].work, rows[0].work.does
     if not others and len(fastest) == 1:
-        time = (
-            f"takes {_time(rows[0])}{where} on {names}"
-            if work.repeated
-            else f"{does}{where} on {names} in {_time(rows[0])}"
-        )
-        return f"{rows[0].example} {time}; there is nothing to compare it with."
+        if disturbs(*rows):
+            return f"{what}{where} could not be timed on {names}: {why_not(rows, repeat_command)}."
+        time, there = _time(rows[0]), f"{where} on {names}"
+        said = f"takes {time}{there}" if work.repeated else f"{does}{there} in {time}"
+        return f"{rows[0].example} {said}; there is nothing to compare it with."
     missing = [row for row in others if _verdict(row) == NOT_COMPARED]
     why = why_not(rows, repeat_command) if missing else ""
     if _is_unknown(rows):
@@ -242,9 +241,9 @@ def _apart(row: Summary) -> float:
 
 def why_not(rows: Sequence[Summary], repeat_command: str = "") -> str:
     """Why some of the comparable `rows` could not be compared, and what to do about it."""
-    if load := _load(rows):
+    if why := load(rows):
         then = f", then `{repeat_command}`" if repeat_command else " and measure again"
-        return f"{load}; end them{then}"
+        return f"{why}; end them{then}"
     missing = [row for row in rows if _verdict(row) == NOT_COMPARED]
     smoke = any(row.profile == "smoke" and not row.work.observed for row in missing)
     repeat = "run without --profile smoke, or with --repeats 3" if smoke else "use --repeats 3"
@@ -255,7 +254,7 @@ def why_not(rows: Sequence[Summary], repeat_command: str = "") -> str:
     return f"times vary too much; measure again{f' with `{repeat_command}`' if repeat_command else ''}"
 
 
-def _load(rows: Sequence[Summary]) -> str:
+def load(rows: Sequence[Summary]) -> str:
     """That other programs used the processor, and in how many of the rows' turns; empty if in few."""
     disturbed, turns = sum(row.disturbed_turns for row in rows), sum(row.turns for row in rows)
     if disturbed > SHARE * turns:

@@ -11,7 +11,7 @@ from fake_runs import cell, measured, replace, summary
 
 from kbench.analysis.times.settling import Gain, gain, seconds
 from kbench.records.epochs import Epoch, Turn
-from kbench.records.values import FASTEST, NO_DIFFERENCE, Interval, Measured
+from kbench.records.values import FASTEST, NO_DIFFERENCE, NOT_COMPARED, Interval, Measured
 from kbench.screen import terminal
 from kbench.store import RunResults
 from kbench.summary import Summary
@@ -102,6 +102,9 @@ def test_nothing_is_promised_where_other_programs_disturbed_most_turns(capsys: p
     rows = [replace(row, turns=26, disturbed_turns=25) for row in (FAST, open_row(0.2))]
     said = " ".join(said_of(rows, None, capsys).split())
     assert "Other programs used the processor in 50 of 52 turns: end them, then `" in said and "settle" not in said
+    refused = replace(open_row(0.2), verdict=NOT_COMPARED, turns=3, disturbed_turns=1)
+    said = " ".join(said_of([FAST, refused], None, capsys).split())
+    assert "Other programs used the processor in 1 of 3 turns: end them, then `" in said and "settle" not in said
 
 
 def said_of(rows: list[Summary], found: Gain | None, capsys: pytest.CaptureFixture[str]) -> str:
