@@ -122,6 +122,8 @@ def test_callbacks_and_data_that_are_much_of_fit_are_told() -> None:
         "on a/y.",
     ]
     assert line_answers.on_rows([other, line("a/z", batch_making_seconds=0.1)])[0].startswith("Making its batches")
+    busy = replace(other, turns=12, disturbed_turns=9)
+    assert line_answers.on_rows([busy, line("a/z", batch_making_seconds=0.1)]) == []
     assert line_answers.on_rows([line("a/x", batch_making_seconds=0.1, callback_share=0.1)]) == []
 
 
@@ -170,3 +172,15 @@ def test_fits_that_stopped_after_other_numbers_of_epochs_are_told() -> None:
     said = "It trained 4 epochs on a/x, 31 epochs on a/y and a/z: losses and scores are of the last epoch of each."
     assert said in " ".join(text.text(rows).split())
     assert "It trained" not in text.text(rows[1:])
+
+
+def test_times_that_other_programs_are_in_are_marked_and_not_told() -> None:
+    rows = [
+        line("a/x", final_loss=0.5),
+        line("a/y", turns=12, disturbed_turns=9, verdict=SLOWER, relative_to_fastest=2.0),
+    ]
+    shown = text.text(rows)
+    assert "?1.50" in shown and "\n?time: other programs used the processor meanwhile.\n" in f"{shown}\n"
+    assert "?time" not in text.text(rows[:1])
+    alone = " ".join(text.text([replace(rows[1], relative_to_fastest=1.0)]).split())
+    assert "could not be timed on a/y: other programs used the processor in 9 of 12 turns; end them" in alone

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from kbench.analysis.times.machine_stability import SHARE
+from kbench.analysis.times.machine_stability import SHARE, disturbs
 from kbench.features.script.lines import call_costs
 from kbench.features.script.lines.line_details import details
 from kbench.records import axes
@@ -90,7 +90,7 @@ def _of_data(rows: Sequence[Summary]) -> list[str]:
     times = [
         (row.backend, row.batch_making_seconds, epoch)
         for row in rows
-        if row.batch_making_seconds and (epoch := _epoch_seconds(row))
+        if row.batch_making_seconds and (epoch := _epoch_seconds(row)) and not disturbs(row)
     ]
     if not any(seconds > MUCH * epoch for _, seconds, epoch in times):
         return []

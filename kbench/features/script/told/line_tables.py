@@ -6,13 +6,14 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from kbench.analysis.times.machine_stability import disturbs
 from kbench.features.script.lines import call_costs
 from kbench.features.script.lines.call_sites import is_fit
 from kbench.features.script.lines.line_details import details
 from kbench.records.values import NOT_COMPARED, OK
 from kbench.summary import TO_FASTEST, Summary
 from kbench.tables.content import comparison, metric
-from kbench.words.text import listed, plain, significant
+from kbench.words.text import MISSING, listed, plain, significant
 
 SHOWN = 0.01  # of an epoch: callbacks that take more have a column
 _SETTINGS = frozenset(("lr", "learning_rate"))  # which callbacks write beside scores
@@ -57,7 +58,19 @@ def columns(rows: Sequence[Summary]) -> Columns:
     }
     if work.compared:
         found |= comparison(rows)
-    return found | _others(rows) | {plain(name): partial(metric, name) for name in _scores(rows)}
+    found |= _others(rows)
+    timed = {name: partial(_with_mark, column) if _is_time(name) else column for name, column in found.items()}
+    return timed | {plain(name): partial(metric, name) for name in _scores(rows)}
+
+
+def _is_time(heading: str) -> bool:
+    return heading == "seconds" or heading.endswith(("(s)", "/s")) or heading.startswith("s/")
+
+
+def _with_mark(column: Callable[[Summary], str], row: Summary) -> str:
+    """A time that others' work is in is told as such."""
+    shown = column(row)
+    return f"?{shown}" if disturbs(row) and shown != MISSING else shown
 
 
 def optional(rows: Sequence[Summary]) -> list[str]:
@@ -120,8 +133,10 @@ def remarks(rows: Sequence[Summary]) -> dict[str, tuple[str, ...]]:
     weights = "Weights, sample order and dropout are the program's own; --init seeded gives all the same start."
     around = "around: of a call, outside its epochs and their validation."
     own_weights = is_fit(first.site) and any(row.weights == "its own" for row in rows)
+    load = "?time: other programs used the processor meanwhile."
     return {
         **({weights: _WHOLE} if own_weights else {}),
+        **({load: _WHOLE} if any(map(disturbs, rows)) else {}),
         **dict.fromkeys((*_on_first_times(rows), *_on_epochs(rows)), _WHOLE),
         **({around: ("around (s)",)} if is_fit(first.site) and first.work.by_call else {}),
     }
