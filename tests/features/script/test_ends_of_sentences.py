@@ -31,7 +31,12 @@ def test_the_same_difference_of_several_repeats_is_told_once_and_another_network
         "is unlike a/x in its optimizer: learning_rate 0.1 instead of 0.2",
     )
     epsilon = replace(rate, other={**own, "epsilon": 1e-8})
-    assert ends([model, epsilon]) == ()
+    assert ends([model, epsilon], "b/y") == (), "another generation of Keras has other defaults"
+    assert ends([model, epsilon], "a/y") == (
+        f"is {network}",
+        "is unlike a/x in its optimizer: epsilon 1e-07 instead of 1e-08",
+    )
+    assert ends([size, model], "a/y") == (f"is {network}, so it is not compared",)
 
 
 def test_another_number_of_samples_is_another_training_and_that_of_validation_is_not() -> None:

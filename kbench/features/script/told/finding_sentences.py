@@ -18,13 +18,16 @@ _OF_TRAINING = frozenset(
 _OF_OPTIMIZER = frozenset(("learning_rate", "class_name"))
 
 
-def ends(several: Iterable[Finding]) -> tuple[str, ...]:
-    """How a program's line trains otherwise, as what ends a sentence on it: another network before all else."""
+def ends(several: Iterable[Finding], backend: str = "") -> tuple[str, ...]:
+    """How a program's line trains otherwise on a backend, as what ends a sentence on it: another network before all
+    else.
+    """
     known = list(several)
     sizes = [one for one in known if one.is_amount_of_work]
     networks = [*(one for one in known if one.kind == "aspect" and one.aspect == "model"), *sizes]
     first = [f"is {sentence(networks[0])}, so it is not compared"] if sizes else []
-    training = all_of(one for one in known if is_of_training(one) and not one.is_amount_of_work)
+    generation = "" if sizes else backend.partition("/")[0]
+    training = all_of(one for one in known if is_of_training(one, generation) and not one.is_amount_of_work)
     losses = (f"is {how}, so it is not compared" for how in all_of(one for one in known if one.kind == "epoch"))
     return (
         *first,
@@ -34,10 +37,15 @@ def ends(several: Iterable[Finding]) -> tuple[str, ...]:
     )
 
 
-def is_of_training(finding: Finding) -> bool:
-    """Whether it is in what a program trains on or how, so that its scores cannot be the same."""
+def is_of_training(finding: Finding, generation: str = "") -> bool:
+    """Whether it is in what a program trains on or how, so that its scores cannot be the same.
+
+    generation: of its Keras. The other one has other defaults, which is no matter of the program's.
+    """
     if finding.kind != "aspect":
         return False
+    if finding.aspect in ("model", "optimizer") and generation == finding.reference.partition("/")[0]:
+        return True
     if finding.aspect == "optimizer":
         return any(finding.own.get(name) != finding.other.get(name) for name in _OF_OPTIMIZER)
     return finding.aspect in _OF_TRAINING

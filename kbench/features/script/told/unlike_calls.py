@@ -31,7 +31,7 @@ def _of_training(summaries: Iterable[Summary]) -> list[str]:
     found: dict[tuple[str, str, str], list[str]] = {}
     for row in summaries:
         program, line = row.program, row.site
-        for how in ends(row.findings) if row.work.trains else ():
+        for how in ends(row.findings, row.backend) if row.work.trains else ():
             found.setdefault((program, row.backend, how), []).append(line or program)
     return [f"On {backend}, {_lines([*dict.fromkeys(lines)])} {how}." for (_, backend, how), lines in found.items()]
 
