@@ -46,6 +46,9 @@ def test_a_loss_that_is_far_off_takes_its_rank_and_is_the_first_sentence() -> No
     ]
     of_three = rows(line("b", 0.69), line("a", 1.14), line("c", 1.14))
     assert [name for name, row in of_three.items() if row.differs] == ["keras9/b"]
+    unknown = line("c", 1.14, start_sha256=None)  # its first step makes its weights
+    for of_two in (rows(line("b", 0.69), line("a", 1.14), unknown), rows(unknown, line("a", 1.14), line("b", 0.69))):
+        assert [name for name, row in of_two.items() if row.differs] == ["keras9/b"], "the one that stands alone"
 
 
 LSTM: list[Any] = ["LSTM", {"dropout": 0.2}, []]

@@ -27,12 +27,30 @@ def differences(measured: Sequence[Measured]) -> list[tuple[Measured, Finding]]:
 
 def _of_group(cells: Sequence[Measured]) -> list[tuple[Measured, Finding]]:
     groups: dict[tuple[object, ...], list[Measured]] = {}
+    unknown: dict[tuple[object, ...], list[Measured]] = {}  # whose first weights are made in the first step
     for one in cells:
         facts = one.facts
-        if facts.unit and facts.start_sha256 and facts.in_order and math.isfinite(_loss(one)):
-            work = fingerprints.fingerprint(fingerprints.reported(one))
-            groups.setdefault((facts.start_sha256, facts.samples, work), []).append(one)
-    return [(one, how) for group in groups.values() for one in group if (how := _difference(one, group)) is not None]
+        if facts.unit and facts.in_order and math.isfinite(_loss(one)):
+            work = facts.samples, fingerprints.fingerprint(fingerprints.reported(one))
+            if facts.start_sha256:
+                groups.setdefault((facts.start_sha256, *work), []).append(one)
+            else:
+                unknown.setdefault(work, []).append(one)
+    return [
+        (one, how)
+        for (_, *work), group in groups.items()
+        for one in group
+        if (how := _difference(one, _reference(group, unknown.get(tuple(work), ())))) is not None
+    ]
+
+
+def _reference(group: Sequence[Measured], others: Sequence[Measured]) -> Measured:
+    """The middle one; of two the one whose loss some of `others` have, or else the first."""
+    if len(group) == 2:
+        counts = [sum(_is_alike(one, other) for other in others) for one in group]
+        return group[counts.index(max(counts))]
+    losses = list(map(_loss, group))
+    return group[losses.index(median_low(losses))]
 
 
 def _loss(one: Measured) -> float:
@@ -40,16 +58,19 @@ def _loss(one: Measured) -> float:
     return math.nan if loss is None else loss
 
 
-def _difference(one: Measured, group: Sequence[Measured]) -> Finding | None:
-    losses = list(map(_loss, group))
-    reference = group[0] if len(group) == 2 else group[losses.index(median_low(losses))]
-    own, other = _loss(one), _loss(reference)
-    if abs(own - other) <= _allowed(one, reference) * max(abs(own), abs(other)):
+def _difference(one: Measured, reference: Measured) -> Finding | None:
+    if _is_alike(one, reference):
         return None
+    own, other = _loss(one), _loss(reference)
     how = Finding(
         kind="epoch", aspect="loss", reference=reference.cell.backend, own=own, other=other, about={"epoch": 1}
     )
     return how.perhaps(may_be_why(one, reference, _QUANTITIES))
+
+
+def _is_alike(one: Measured, other: Measured) -> bool:
+    losses = _loss(one), _loss(other)
+    return abs(losses[0] - losses[1]) <= _allowed(one, other) * max(map(abs, losses))
 
 
 def _allowed(one: Measured, other: Measured) -> float:
