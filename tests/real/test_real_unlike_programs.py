@@ -58,6 +58,7 @@ def net(rate=0.01, late=False):
 OF_DATA = "is unlike keras3/jax in its data."
 FIT = "net(BEGIN).fit(x, y, epochs=3, batch_size=32, shuffle=False, verbose=0)\n"
 OF_OTHERS = FIT.replace("x, y", "u, v").replace("BEGIN", "")
+OF_M = FIT.replace("net(BEGIN)", "m")
 # What is done, in a line -> how the sentence about it begins.
 UNLIKE = {
     FIT.replace("BEGIN", "0.3 if ODD else 0.01"): (
@@ -72,6 +73,12 @@ UNLIKE = {
         "is unlike keras3/jax in its validation data."
     ),
     FIT.replace("net(BEGIN)", "penalized()"): "is unlike keras3/jax in the loss of epoch 1: 1.",
+    f"m = net()\nm.layers[1].trainable = not ODD\nm.compile('adam', 'sparse_categorical_crossentropy')\n{OF_M}": (
+        "is unlike keras3/jax in its model: layer 1, Dense, has trainable false instead of true"
+    ),
+    f"m = net()\nm.set_weights([w * (9 if ODD else 1) for w in m.get_weights()])\n{OF_M}": (
+        "is unlike keras3/jax in its spread of initial weights: Dense 1 0."
+    ),
     "print(net().evaluate(x[:, ::-1].copy() if ODD else x, y, verbose=0))\n": (
         "Evaluate is given other inputs on keras3/torch than on keras3/jax: off by up to "
     ),
@@ -112,6 +119,8 @@ def sentences(finished: Finished) -> list[str]:
         "no training",
         "validation",
         "penalty",
+        "frozen layer",
+        "initial weights",
         "other inputs",
         "from call to call",
     ],

@@ -125,10 +125,10 @@ def finding_kinds() -> Sequence[FindingKind]:
 
 @hooks.fills
 def work_check() -> WorkCheck:
-    """Whether fits that begin alike have the same first loss."""
-    from kbench.features.script.lines import line_losses
+    """Whether fits begin alike, and those that do have the same first loss."""
+    from kbench.features.script.lines import line_losses, line_starts
 
-    return WorkCheck(line_losses.differences)
+    return WorkCheck(lambda measured: [*line_starts.differences(measured), *line_losses.differences(measured)])
 
 
 @hooks.fills

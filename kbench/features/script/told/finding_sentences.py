@@ -7,13 +7,14 @@ from collections.abc import Iterable
 
 from kbench.additions import FindingKind
 from kbench.features.script.lines.finding_kinds import NO_CALLS, NO_TRAINING, OTHER_CALL, TIME_GROWTH
+from kbench.features.script.lines.line_starts import SPREAD
 from kbench.records.findings import OF_SAMPLES, Finding
 from kbench.words.sentences import all_of, outputs_apart, sentence
 from kbench.words.text import significant
 
 # Aspects that decide which scores a training can have.
 _OF_TRAINING = frozenset(
-    ("data", "validation data", *OF_SAMPLES, "number of samples", "batch size", "loss", "weights of classes")
+    (SPREAD, "data", "validation data", *OF_SAMPLES, "number of samples", "batch size", "loss", "weights of classes")
 )  # fmt: skip
 _OF_OPTIMIZER = frozenset(("learning_rate", "class_name"))
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kbench_script.watching.recorder import CallSite, Recorder
 
 LAST_WEIGHTS = 4  # of a model: those that any training changes
+ENOUGH = 64  # numbers, to know the spread of those that they are drawn from to a tenth
 
 
 class Models:
@@ -42,6 +43,8 @@ class Models:
                 found.update(weights="seeded", weights_sha256=sha256, weights_left=left)
         if not trained and facts.get("in_order"):
             found["start_sha256"] = self.recorder.guarded(weights.sha256, self.framework, model)
+        if not trained:
+            found["start_spreads"] = self.recorder.guarded(_spreads, self.framework, model)
         self.recorder.describe(site, "train" if site.name.split(",")[0] in TRAINS else "infer", found)
 
     def describe_to_seed(self, site: "CallSite", model: Any) -> None:
@@ -53,3 +56,13 @@ class Models:
         """Copies of the last weights that it trains."""
         last = list(getattr(model, "trainable_weights", ()))[-LAST_WEIGHTS:]
         return [np.array(value) for value in self.framework.values(last)]
+
+
+def _spreads(framework: "KerasModels", model: Any) -> Dict[str, float]:
+    """The standard deviations of its larger matrices, such as {"GRU 2": 0.1, "GRU 2 (weight 2)": 0.2}."""
+    return {
+        f"{name} (weight {number})" if number > 1 else name: float(np.std(value))
+        for name, values in weights.by_layer(framework.weights(model))
+        for number, value in enumerate(values, 1)
+        if np.ndim(value) > 1 and np.size(value) >= ENOUGH
+    }
