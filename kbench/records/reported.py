@@ -180,6 +180,7 @@ class Facts(msgspec.Struct, frozen=True, dict=True):  # which keeps what is aske
     content_sha256: str | None = None  # of the data, if that is the same in any layout
     validation_sha256: str | None = None  # of a program's fit, as the next three
     start_sha256: str | None = None  # of the weights before its first step, as all backends would keep them
+    start_spreads: dict[str, float] | None = None  # standard deviations of its larger matrices then
     in_order: int | None = None  # whether it is given arrays, and told not to shuffle them
     own_code: int | None = None  # whether its model or a layer is of a class that is not Keras's
     order_sha256: str | None = None
@@ -236,8 +237,9 @@ class Facts(msgspec.Struct, frozen=True, dict=True):  # which keeps what is aske
 
     @cached_property
     def layer_words(self) -> set[str]:
-        """The words that describe its layers."""
-        return words((layer.class_name, layer.settings) for layer in self.layers or ())
+        """The words that describe its layers, and its loss."""
+        weighted = set() if self.sample_weights in (None, "none") else {"sample weights"}
+        return words((layer.class_name, layer.settings) for layer in self.layers or ()) | weighted
 
 
 _TYPES = {one.name: one.type for one in msgspec.structs.fields(Facts)}

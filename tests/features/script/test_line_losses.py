@@ -54,6 +54,8 @@ def test_a_loss_that_is_far_off_takes_its_rank_and_is_the_first_sentence() -> No
 LSTM: list[Any] = ["LSTM", {"dropout": 0.2}, []]
 KNOWN = [{"what": ["1 step"], "bound": 0.1, "bound_of_loss": 0.45, "layer": "Dense", "reason": "It is known."}]
 
+WEIGHTED = [{**KNOWN[0], "what": ["rising loss"], "bound_of_loss": 0.9, "setting": "sample weights", "layer": ""}]
+
 
 @pytest.mark.parametrize(
     "other",
@@ -66,11 +68,13 @@ KNOWN = [{"what": ["1 step"], "bound": 0.1, "bound_of_loss": 0.45, "layer": "Den
         line("b", 0.95, own_code=1),
         line("b", 0.95, layers=[LSTM]),
         line("b", 0.69, explained=KNOWN),
+        line("b", 0.69, explained=WEIGHTED, sample_weights="ab"),
         line("b", float("nan"), losses=[]),
     ],
 )
 def test_what_begins_otherwise_or_may_differ_so_is_compared_as_before(other: Measured) -> None:
-    usual = line("a", 1.14, layers=[LSTM] if other.facts.layers[0].class_name == "LSTM" else [DENSE])  # type: ignore[index]
+    dropout = other.facts.layers[0].class_name == "LSTM"  # type: ignore[index]
+    usual = line("a", 1.14, layers=[LSTM if dropout else DENSE], sample_weights=other.facts.sample_weights)
     assert not any(one.kind == "epoch" for row in rows(usual, other).values() for one in row.findings)
 
 
@@ -80,3 +84,18 @@ def test_with_dropout_few_steps_may_be_far_apart() -> None:
 
     assert rows(with_dropout("a", 1.14, 320), with_dropout("b", 0.8, 320))["keras9/b"].differs
     assert not rows(with_dropout("a", 1.14, 64), with_dropout("b", 0.8, 64))["keras9/b"].differs
+
+
+def test_weights_that_are_spread_otherwise_at_the_start_are_the_first_sentence() -> None:
+    def start(name: str, **spreads: float) -> Measured:
+        given = {f"{layer} 1": spread for layer, spread in spreads.items()}
+        return line(name, 0.7, start_sha256=name, start_spreads=given)
+
+    found = rows(start("a", Dense=0.17, GRU=0.3), start("b", Dense=1.7, GRU=0.35))
+    assert found["keras9/b"].relative_to_fastest is not None, "it does the same work"
+    assert unlike_calls.sentences(list(found.values())) == [
+        "On keras9/b, fit, line 9 is unlike keras9/a in its spread of initial weights: Dense 1 1.7 instead of 0.17."
+    ]
+    assert not unlike_calls.sentences([*rows(start("a", Dense=0.17), start("b", Dense=0.2, GRU=9.0)).values()])
+    zeros = rows(start("a", Dense=0.0), start("b", Dense=0.0), start("c", Dense=0.1))
+    assert [name for name, row in zeros.items() if row.findings] == ["keras9/c"]

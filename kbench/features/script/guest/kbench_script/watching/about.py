@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import json
 import types
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List
 
@@ -79,6 +80,7 @@ def training(given: Dict[str, Any], hashed: bool) -> Dict[str, Any]:
         if hashed and _arrays(x):
             with contextlib.suppress(Exception):  # arrays of objects
                 found["content_sha256"] = _sha256(_arrays(x) + _arrays(given.get("y")))
+            found.update(weighting(given))
     else:
         if isinstance(getattr(x, "batch_size", None), int):
             found["batch_size"] = x.batch_size
@@ -89,6 +91,16 @@ def training(given: Dict[str, Any], hashed: bool) -> Dict[str, Any]:
         if hashed and all(map(_arrays, held_out)):
             with contextlib.suppress(Exception):
                 found["validation_sha256"] = _sha256([one for part in held_out for one in _arrays(part)])
+    return found
+
+
+def weighting(given: Dict[str, Any]) -> Dict[str, Any]:
+    """{sample_weights, class_weight} of the arguments of fit or evaluate, as far as they are known."""
+    found: Dict[str, Any] = {}
+    weights, classes = given.get("sample_weight"), given.get("class_weight")
+    with contextlib.suppress(Exception):  # arrays of objects, keys that are no numbers
+        found["class_weight"] = json.dumps({str(int(one)): float(classes[one]) for one in sorted(classes or {})})
+        found["sample_weights"] = "none" if weights is None else _sha256([np.asarray(weights)])
     return found
 
 

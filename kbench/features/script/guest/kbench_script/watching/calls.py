@@ -130,12 +130,13 @@ class Calls:
                 first = recorder.call(site, model, samples, seconds, its_scores, added)
                 if method in TRAINS:
                     recorder.loss(site, its_scores.get("loss"))
-                self._models.describe(site, model, {})
+                given = functools.partial(given_to, original, args, kwargs)
+                weighted = method in EVALUATES and not site.described
+                self._models.describe(site, model, about.weighting(given()) if weighted else {})
                 recorder.report(site, first)
                 if method in TRAINS:
                     self._returned.trains(model)
                 elif found is not None:
-                    given = functools.partial(given_to, original, args, kwargs)
                     self._returned.keep(site.name, method, model, given, found)
                     if method in EVALUATES:
                         self._afterwards.evaluate_ended(site.name, model, given(), scores(model, found))
