@@ -274,10 +274,10 @@ def _of_processes(repeats: Sequence[Measured]) -> list[Finding]:
     found = []
     for repeat in repeats:
         found += [*(Finding(kind="told", own=note) for note in repeat.facts.notes), *repeat.findings]
-    damaged = sum(repeat.facts.events_damaged for repeat in repeats)
-    if damaged:
+    if damaged := sum(repeat.facts.events_damaged for repeat in repeats):
         found.append(Finding(kind="damaged lines", own=damaged))
-    if ok := [repeat for repeat in repeats if repeat.outcome.status == OK]:
+    ok = [repeat for repeat in repeats if repeat.outcome.status == OK]
+    if ok and not machine_stability.mostly_disturbed(ok):
         kind = workloads.workload_for(ok[0].facts.task, ok[0].facts.unit)
         asked = 0 if kind.observed else ok[0].cell.epochs
         if changing := step_times.still_changing([repeat.epochs for repeat in ok], asked, kind.by_call):

@@ -151,8 +151,7 @@ class _Measuring:
         self._started(task)
         before = look([os.getpid()])  # with all that it starts
         outcome = yield from measure(task, self._here, self._launcher, self._listener, turn)
-        others = share_of_others(before, look([os.getpid()]))
-        outcome = replace(outcome, others=round(others, 3))
+        outcome = replace(outcome, others=round(others := share_of_others(before, look([os.getpid()])), 3))
         if turn is None:
             return outcome
         if not turn.held:  # it ended within a turn, of which no more is known

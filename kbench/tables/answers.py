@@ -180,8 +180,7 @@ def _of_device(rows: Sequence[Summary], where: str, repeat_command: str, what: s
     """`rows` are the comparable ones, fastest first; `what` could not be compared, if nothing could."""
     fastest = [row for row in rows if row.relative_to_fastest == 1]
     others = rows[len(fastest) :]
-    names = _names(fastest)
-    work, does = rows[0].work, rows[0].work.does
+    work, does, names = rows[0].work, rows[0].work.does, _names(fastest)
     if not others and len(fastest) == 1:
         if disturbs(*rows):
             return f"{what}{where} could not be timed on {names}: {why_not(rows, repeat_command)}."
@@ -192,7 +191,8 @@ def _of_device(rows: Sequence[Summary], where: str, repeat_command: str, what: s
     why = why_not(rows, repeat_command) if missing else ""
     if _is_unknown(rows):
         return f"{what}{where} could not be compared: {why}."
-    sentences = [f"{rows[0].example} {does} fastest{where} on {names}: {_time(rows[0])}."]
+    time = "" if disturbs(*fastest) else f": {_time(rows[0])}"
+    sentences = [f"{rows[0].example} {does} fastest{where} on {names}{time}."]
     unsure = [row for row in others if _verdict(row) == NO_DIFFERENCE]
     equal = [row for row in others if _verdict(row) == AS_FAST]
     sure = [row for row in others if row not in unsure and row not in missing and row not in equal]

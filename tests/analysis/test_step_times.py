@@ -107,6 +107,9 @@ def test_the_row_says_so_and_keeps_its_figures() -> None:
     assert note.startswith("not steady: its steps became 1.50 times faster") and changing.epoch_seconds == 1.25
     assert row(*[1.0] * 10).notes == ()
     assert row(*[1.5] * 5, *[1.0] * 5, status="failed").notes == ()
+    busy = measured(cell(epochs=11), 50.0, *[1.5] * 5, *[1.0] * 5)
+    busy = dataclasses.replace(busy, outcome=dataclasses.replace(busy.outcome, others=0.9))
+    assert summarise([busy])[0].notes == (), "then the machine changes"
 
 
 def test_compilation_is_the_first_step_beyond_a_steady_one_of_the_same_repeat() -> None:

@@ -76,7 +76,7 @@ def test_what_other_programs_made_impossible_is_said_and_how_to_mend_it() -> Non
     assert headline([FASTEST_ROW, WIDE], AGAIN) == f"mnist_cnn could not be compared: {why} All 2 rows were measured."
     sure = replace(WIDE, backend="keras3/torch", relative_interval=Interval(2.9, 3.1), verdict=SLOWER)
     assert answer([FASTEST_ROW, WIDE, sure], AGAIN) == (
-        "mnist_cnn trains fastest on keras3/jax: 2.00 s an epoch. keras3/torch takes 2.96 times as long (2.90 to "
+        "mnist_cnn trains fastest on keras3/jax. keras3/torch takes 2.96 times as long (2.90 to "
         "3.10). keras2/theano could not be compared: other programs used the processor in 29 of 36 turns; end them, "
         "then "
         f"`{AGAIN}`."
@@ -96,7 +96,7 @@ def test_of_what_other_programs_disturbed_no_number_is_said() -> None:
     rough = {TO_FASTEST: dataclasses.replace(far.ratios[TO_FASTEST], rough=True)}
     far = dataclasses.replace(far, ratios=rough)
     assert answer([FASTEST_ROW, far], AGAIN) == (
-        "mnist_cnn trains fastest on keras3/jax: 2.00 s an epoch. keras2/theano takes longer, by how much cannot be "
+        "mnist_cnn trains fastest on keras3/jax. keras2/theano takes longer, by how much cannot be "
         f"said: other programs used the processor in 19 of 24 turns; end them, then `{AGAIN}`."
     )
     shown = text.text([FASTEST_ROW, far], 120)

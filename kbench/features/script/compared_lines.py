@@ -18,7 +18,7 @@ from kbench.records.axes import ARGUMENTS, EXAMPLE
 from kbench.records.epochs import Epoch
 from kbench.records.values import AS_FAST, FASTEST, NO_DIFFERENCE, PRECISION, SLOWER, Measured
 from kbench.summary import TO_FASTEST, Summary
-from kbench.tables.answers import why_not
+from kbench.tables.answers import load, why_not
 from kbench.tables.content import by_example
 from kbench.words.text import format_bound, significant
 
@@ -102,4 +102,5 @@ def _compared(row: Summary, fastest: Summary) -> str:
         return f"{row.backend} is as fast as {fastest.backend}" + (f" ({ends} times)" if ends else "")
     if ratio.verdict == NO_DIFFERENCE:
         return f"no difference is shown between {row.backend} and {fastest.backend} ({ends} times)"
-    return f"{row.backend} and {fastest.backend} could not be compared ({times}): {why_not([row, fastest])}"
+    known = "" if load([row, fastest]) else f" ({times})"
+    return f"{row.backend} and {fastest.backend} could not be compared{known}: {why_not([row, fastest])}"

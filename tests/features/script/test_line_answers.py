@@ -108,6 +108,8 @@ def test_what_was_tried_out_is_told_once_for_all_backends_of_which_it_is_true() 
     assert line_answers.on_rows(rows) == [
         "For so few samples predict_on_batch takes 0.00200 s on a/x, 0.000300 s on a/y."
     ]
+    rows[1] = replace(rows[1], turns=12, disturbed_turns=9)
+    assert line_answers.on_rows(rows)[-1].endswith("takes 0.00200 s on a/x, less on a/y.")
     told = [line(name, PREDICT, afterwards="accuracy is 0.5 there") for name in ("a/x", "a/y")]
     assert unlike_calls.sentences(told) == ["On a/x and a/y, accuracy is 0.5 there."], "before all tables"
 

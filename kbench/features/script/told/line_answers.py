@@ -195,6 +195,6 @@ def _of_growth(rows: Sequence[Summary]) -> list[str]:
 
 def _afterwards(rows: Sequence[Summary]) -> list[str]:
     """What was tried out when the program had ended."""
-    loops = {row.backend: seconds for row in rows if (seconds := details(row).on_batch_seconds)}
-    times = ", ".join(f"{significant(seconds)} s on {name}" for name, seconds in loops.items())
-    return [f"For so few samples predict_on_batch takes {times}."] if loops else []
+    loops = [(row, seconds) for row in rows if (seconds := details(row).on_batch_seconds)]
+    times = (f"{'less' if disturbs(row) else f'{significant(seconds)} s'} on {row.backend}" for row, seconds in loops)
+    return [f"For so few samples predict_on_batch takes {', '.join(times)}."] if loops else []
