@@ -17,6 +17,7 @@ FORMULAS = {
     "second moment sums the squares": {"bound", "bound_of_change"},
     "zero_debias": {"bound"},  # its change in the first step follows the formula exactly
     "after the weights have changed": {"bound", "bound_of_change"},
+    "divides a weighted loss": {"bound", "bound_of_loss"},
 }
 NEEDED = ("layer", "with_layer", "optimizer", "setting")
 

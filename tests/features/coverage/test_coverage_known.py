@@ -29,6 +29,7 @@ UNSEEN = {
     "kernels are flipped": "weights are carried over by kbench, which converts them",
     "stateful recurrent": "stateful is not tried",
     "As it ships, it": "updates are ordered",
+    "weighted loss": "no case has weights of samples",
 }
 
 

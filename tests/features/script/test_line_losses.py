@@ -99,3 +99,17 @@ def test_weights_that_are_spread_otherwise_at_the_start_are_the_first_sentence()
     assert not unlike_calls.sentences([*rows(start("a", Dense=0.17), start("b", Dense=0.2, GRU=9.0)).values()])
     zeros = rows(start("a", Dense=0.0), start("b", Dense=0.0), start("c", Dense=0.1))
     assert [name for name, row in zeros.items() if row.findings] == ["keras9/c"]
+
+
+def test_later_losses_are_compared_where_two_that_follow_each_other_are_apart() -> None:
+    def fit(name: str, *losses: float) -> Measured:
+        return line(name, losses[0], losses=[[loss, None] for loss in losses])
+
+    usual, other = (2.32, 0.173, 0.153, 0.135), (2.41, 0.265, 0.24, 0.218)
+    found = rows(fit("b", *other), fit("a", *usual), fit("c", *usual))
+    assert [name for name, row in found.items() if row.differs] == ["keras9/b"]
+    assert "the loss of epoch 2: 0.265 instead of 0.173" in unlike_calls.sentences(list(found.values()))[0]
+    for honest in ((2.41, 0.265, 0.153, 0.218), (2.41, 0.19, 0.17, 0.15), (2.41, 3.7, 0.9, 0.9), (2.41, 0.265)):
+        assert not any(row.differs for row in rows(fit("a", *usual), fit("b", *honest)).values()), honest
+    small = rows(fit("a", 2.0, 1e-4, 1e-5, 1e-6), fit("b", 2.0, 2e-4, 9e-5, 1e-4))
+    assert not any(row.differs for row in small.values()), "both have learnt it"

@@ -1,7 +1,8 @@
-"""Compares the first epoch of a program's fits that begin alike: as examples' epochs are, of which more is known.
+"""Compares the losses of a program's fits that begin alike: as examples' epochs are, of which more is known.
 
 Alike: with the same weights, on the same arrays in their order. What a program draws is its own, and so is what its
-own layers and models compute, so that more is allowed than for examples. Later epochs are its callbacks' business.
+own layers and models compute, so that more is allowed than for examples. Of later epochs, in which small differences
+may have grown, only two that follow each other tell.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from statistics import median_low
 
 from kbench.analysis.sameness import fingerprints
 from kbench.analysis.sameness.declared import explains, may_be_why
-from kbench.analysis.sameness.epoch_losses import BY_CHANCE, ENOUGH, KNOWN, OF_FEW
+from kbench.analysis.sameness.epoch_losses import BY_CHANCE, ENOUGH, FLOOR, KNOWN, OF_FEW, UNSTABLE
 from kbench.records.findings import Finding
 from kbench.records.reported import Facts
 from kbench.records.values import Measured
@@ -45,32 +46,45 @@ def _of_group(cells: Sequence[Measured]) -> list[tuple[Measured, Finding]]:
 
 
 def _reference(group: Sequence[Measured], others: Sequence[Measured]) -> Measured:
-    """The middle one; of two the one whose loss some of `others` have, or else the first."""
-    if len(group) == 2:
-        counts = [sum(_is_alike(one, other) for other in others) for one in group]
-        return group[counts.index(max(counts))]
-    losses = list(map(_loss, group))
-    return group[losses.index(median_low(losses))]
+    """The one that most of `group`, and of the others, train like; of several the first of two, or the middle one."""
+    counts = [sum(_unlike(one, other) is None for other in (*group, *others)) for one in group]
+    usual = [one for one, count in zip(group, counts, strict=True) if count == max(counts)]
+    losses = list(map(_loss, usual))
+    return usual[0] if len(group) == 2 else usual[losses.index(median_low(losses))]
+
+
+def _losses(one: Measured) -> list[float]:
+    return [math.nan if loss is None else loss for loss, *_ in one.facts.losses or ()]
 
 
 def _loss(one: Measured) -> float:
-    loss = one.facts.losses[0][0] if one.facts.losses else None
-    return math.nan if loss is None else loss
+    return next(iter(_losses(one)), math.nan)
 
 
 def _difference(one: Measured, reference: Measured) -> Finding | None:
-    if _is_alike(one, reference):
+    if (unlike := _unlike(one, reference)) is None:
         return None
-    own, other = _loss(one), _loss(reference)
+    number, own, other = unlike
     how = Finding(
-        kind="epoch", aspect="loss", reference=reference.cell.backend, own=own, other=other, about={"epoch": 1}
+        kind="epoch", aspect="loss", reference=reference.cell.backend, own=own, other=other, about={"epoch": number}
     )
     return how.perhaps(may_be_why(one, reference, _QUANTITIES))
 
 
-def _is_alike(one: Measured, other: Measured) -> bool:
-    losses = _loss(one), _loss(other)
-    return abs(losses[0] - losses[1]) <= _allowed(one, other) * max(map(abs, losses))
+def _unlike(one: Measured, other: Measured) -> tuple[int, float, float] | None:
+    """(number, losses of both) of the first epoch from which on they are; None if they are not."""
+    first, allowed, doubt = max(abs(_loss(one)), abs(_loss(other))), _allowed(one, other), None
+    for number, (own, its) in enumerate(zip(_losses(one), _losses(other), strict=False), 1):
+        if not max(abs(own), abs(its)) < UNSTABLE * first:  # nor if one is no number
+            return None
+        least = 0.0 if number == 1 else FLOOR * first
+        if abs(own - its) <= allowed * math.sqrt(number) * max(abs(own), abs(its), least):
+            doubt = None
+        elif number == 1 or doubt:
+            return doubt or (number, own, its)
+        else:
+            doubt = number, own, its
+    return None
 
 
 def _allowed(one: Measured, other: Measured) -> float:
