@@ -32,6 +32,7 @@ def test_the_same_difference_of_several_repeats_is_told_once_and_another_network
     )
     epsilon = replace(rate, other={**own, "epsilon": 1e-8})
     assert ends([model, epsilon], "b/y") == (), "another generation of Keras has other defaults"
+    assert ends([model, epsilon], "a/y@1.2+keras=3.6") == (), "so may another version"
     assert ends([model, epsilon], "a/y") == (
         f"is {network}",
         "is unlike a/x in its optimizer: epsilon 1e-07 instead of 1e-08",

@@ -111,5 +111,12 @@ def test_later_losses_are_compared_where_two_that_follow_each_other_are_apart() 
     assert "the loss of epoch 2: 0.265 instead of 0.173" in unlike_calls.sentences(list(found.values()))[0]
     for honest in ((2.41, 0.265, 0.153, 0.218), (2.41, 0.19, 0.17, 0.15), (2.41, 3.7, 0.9, 0.9), (2.41, 0.265)):
         assert not any(row.differs for row in rows(fit("a", *usual), fit("b", *honest)).values()), honest
+    again = rows(
+        *(
+            line(name, losses[0], losses=[[one, None] for one in losses], calls=2)
+            for name, losses in (("a", usual), ("b", other))
+        )
+    )
+    assert not any(row.differs for row in again.values()), "each call may have a model of its own"
     small = rows(fit("a", 2.0, 1e-4, 1e-5, 1e-6), fit("b", 2.0, 2e-4, 9e-5, 1e-4))
     assert not any(row.differs for row in small.values()), "both have learnt it"

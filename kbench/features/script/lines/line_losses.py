@@ -54,7 +54,9 @@ def _reference(group: Sequence[Measured], others: Sequence[Measured]) -> Measure
 
 
 def _losses(one: Measured) -> list[float]:
-    return [math.nan if loss is None else loss for loss, *_ in one.facts.losses or ()]
+    """Of the first model: a fit that is called again may have another one, whose weights are its own."""
+    known = [math.nan if loss is None else loss for loss, *_ in one.facts.losses or ()]
+    return known[:1] if (one.facts.calls or 1) > 1 else known
 
 
 def _loss(one: Measured) -> float:

@@ -27,7 +27,7 @@ def ends(several: Iterable[Finding], backend: str = "") -> tuple[str, ...]:
     sizes = [one for one in known if one.is_amount_of_work]
     networks = [*(one for one in known if one.kind == "aspect" and one.aspect == "model"), *sizes]
     first = [f"is {sentence(networks[0])}, so it is not compared"] if sizes else []
-    generation = "" if sizes else backend.partition("/")[0]
+    generation = "" if sizes else _generation(backend)
     training = all_of(one for one in known if is_of_training(one, generation) and not one.is_amount_of_work)
     losses = (f"is {how}, so it is not compared" for how in all_of(one for one in known if one.kind == "epoch"))
     return (
@@ -45,11 +45,16 @@ def is_of_training(finding: Finding, generation: str = "") -> bool:
     """
     if finding.kind != "aspect":
         return False
-    if finding.aspect in ("model", "optimizer") and generation == finding.reference.partition("/")[0]:
+    if finding.aspect in ("model", "optimizer") and generation and generation == _generation(finding.reference):
         return True
     if finding.aspect == "optimizer":
         return any(finding.own.get(name) != finding.other.get(name) for name in _OF_OPTIMIZER)
     return finding.aspect in _OF_TRAINING
+
+
+def _generation(backend: str) -> str:
+    """Of its Keras; empty for another version or with settings, which have other defaults, too."""
+    return "" if {*"@+"} & {*backend} else backend.partition("/")[0]
 
 
 def call(found: Finding, where: str = "") -> str:
