@@ -63,6 +63,27 @@ def test_equal_values_are_the_same_data_in_any_precision(tmp_path: Path) -> None
         assert sha256(halves) != sha256(halves.astype("float32").astype("float64"))
 
 
+def test_weights_of_samples_and_classes_are_told_where_they_are_numbers(tmp_path: Path) -> None:
+    ones, twos = np.ones(3), np.full(3, 2.0)
+    with guest(tmp_path, "kbench_script.watching.about") as (about,):
+        assert about.weighting({}) == {"class_weight": "{}", "sample_weights": "none"}
+        told = [about.weighting({"sample_weight": one})["sample_weights"] for one in (ones, ones.copy(), twos)]
+        assert told[0] == told[1] != told[2] and "none" not in told
+        given = {"class_weight": {np.int64(1): 2, 0: np.float32(1)}, "sample_weight": {"a": [1, 2], "b": ones}}
+        assert about.weighting(given) == {"class_weight": '{"0": 1.0, "1": 2.0}'}, "nothing of what has no hash"
+
+
+def test_the_spread_of_larger_matrices_is_told(tmp_path: Path) -> None:
+    one, other = SimpleNamespace(), type("GRU", (), {})()
+    values = [(one, [np.eye(8), np.ones(80)]), (other, [np.zeros((2, 3)), np.tile([1.0, 3.0], (8, 4))])]
+    framework = SimpleNamespace(weights=lambda model: values)
+    with guest(tmp_path, "kbench_script.watching.models") as (models,):
+        assert models._spreads(framework, None) == {
+            "SimpleNamespace 1": pytest.approx(np.eye(8).std()),
+            "GRU 1 (weight 2)": 1.0,
+        }
+
+
 def test_steps_that_are_taken_together_are_told_one_by_one(tmp_path: Path) -> None:
     timed = {"seconds": 5.0, "step_seconds": [2.0, 2.0, 1.0], "rounds": [[1, 1, 2, 0], [2, 2, 3, 1]]}
     with guest(tmp_path, "kbench_script.watching.overhead") as (overhead,):

@@ -98,9 +98,11 @@ def weighting(given: Dict[str, Any]) -> Dict[str, Any]:
     """{sample_weights, class_weight} of the arguments of fit or evaluate, as far as they are known."""
     found: Dict[str, Any] = {}
     weights, classes = given.get("sample_weight"), given.get("class_weight")
-    with contextlib.suppress(Exception):  # arrays of objects, keys that are no numbers
+    with contextlib.suppress(Exception):  # keys that are no numbers
         found["class_weight"] = json.dumps({str(int(one)): float(classes[one]) for one in sorted(classes or {})})
-        found["sample_weights"] = "none" if weights is None else _sha256([np.asarray(weights)])
+    arrays = _arrays(weights) or ([np.asarray(weights)] if hasattr(weights, "__array__") else [])
+    if weights is None or (arrays and all(one.dtype.kind in "biuf" for one in arrays)):
+        found["sample_weights"] = _sha256(arrays) if arrays else "none"
     return found
 
 
