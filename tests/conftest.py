@@ -31,8 +31,17 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_I
 # What takes long: whoever measures, starts a browser or makes environments; and whole folders and files.
 SLOW_FIXTURES = {"bench", "kbench", "browser"}
 SLOW = {"bootstrap", "cluster", "datasets", "environments", "faults", "outputs", "plots", "real"}
-SLOW |= {"test_documentation_site.py", "test_left_out.py", "test_packaging.py", "test_security.py"}
-SLOW |= {"test_faults_of_workers.py", "test_gpu_memory.py", "test_launcher.py", "test_progress.py"}
+SLOW |= {"test_documentation_site.py", "test_left_out.py", "test_packaging.py"}
+SLOW |= {"test_faults_of_workers.py", "test_launcher.py"}
+# Though they are there, import subprocess, or have a bench. What starts a process in them is marked `processes`.
+QUICK = {
+    "test_backend_settings.py", "test_browser.py", "test_cli_around.py", "test_costs.py", "test_datasets_as_keras.py",
+    "test_datasets_download.py", "test_datasets_npz.py", "test_datasets_pictures.py", "test_datasets_prepared.py",
+    "test_datasets_safety.py", "test_datasets_shipped.py", "test_datasets_texts.py", "test_findings_json.py",
+    "test_folder.py", "test_gpu_memory.py", "test_guest_protocol.py", "test_joined.py", "test_machines.py",
+    "test_new.py", "test_peak_rates.py", "test_performance_profile.py", "test_pip_config.py", "test_progress.py",
+    "test_schedule.py", "test_security.py", "test_wrong_files.py",
+}  # fmt: skip
 
 
 def parts(path: Path) -> set[str]:
@@ -44,7 +53,8 @@ def is_fast(item: pytest.Item) -> bool:
     """Whether it is one of the tests that take a minute together."""
     starts_processes = hasattr(getattr(item, "module", None), "subprocess")
     slow = starts_processes or SLOW & parts(item.path) or SLOW_FIXTURES & {*getattr(item, "fixturenames", ())}
-    return not (slow or item.get_closest_marker("thorough"))
+    marked = item.get_closest_marker("thorough") or item.get_closest_marker("processes")
+    return not marked and (not slow or item.path.name in QUICK)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,7 +67,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """None of SLOW is imported to be left out."""
-    return True if config.option.markexpr == "fast" and SLOW & parts(collection_path) else None
+    if config.option.markexpr != "fast" or not SLOW & parts(collection_path):
+        return None
+    files = collection_path.rglob("test_*.py") if collection_path.is_dir() else [collection_path]
+    return None if QUICK & {file.name for file in files} else True
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their markers
@@ -115,7 +128,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def fast_tests_start_no_process(request: pytest.FixtureRequest) -> Iterator[None]:
     def refuse(process: Any, command: object, *_: object, **__: object) -> None:
         process._child_created = False  # or its destructor complains
-        pytest.fail(f"A fast test starts no process ({command}): add its file to SLOW in tests/conftest.py.")
+        pytest.fail(
+            f"A fast test starts no process ({command}): mark it `processes`, or its file in tests/conftest.py."
+        )
 
     with pytest.MonkeyPatch.context() as patch:
         if request.node.get_closest_marker("fast"):

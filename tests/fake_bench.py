@@ -23,7 +23,7 @@ from kbench import hooks, store
 from kbench.analysis.times import spreads
 from kbench.cells import launcher, orphans, runner
 from kbench.cli import main
-from kbench.machine import host
+from kbench.machine import host, provenance
 from kbench.records.values import Backend
 from kbench.selection import backends
 from kbench.store import RunResults
@@ -71,6 +71,7 @@ sys.exit(main.main())
 """
 LOAD = backends.load
 shipped = functools.cache(LOAD)
+checked_out = functools.cache(provenance._checkout)  # for which git takes longer than all else of a small run
 INFERENCE = EXAMPLE.replace('DATA = "patterns.npz"', 'TASK = "infer"\nDATA = "patterns.npz"')
 
 
@@ -163,6 +164,7 @@ class Bench:
         # What features measure takes longer than all else, and what tests write need not survive a power cut.
         patch.setattr(hooks, "of_machine", lambda plan, earlier: {})
         patch.setattr(host, "busy_cores", lambda: 0.0)
+        patch.setattr(provenance, "_checkout", checked_out)
         patch.setattr(runner, "share_of_others", lambda before, after: 0.0)
         patch.setattr(os, "fsync", lambda descriptor: None)
         patch.setattr(backends, "load", load_backend)

@@ -37,7 +37,17 @@ def test_without_any_locale_of_utf_8_all_stays(monkeypatch: pytest.MonkeyPatch) 
     assert locales.in_utf8({"LC_ALL": "C"}) == {"LC_ALL": "C"}
 
 
-def test_in_a_locale_of_ascii_all_commands_work_on_a_run_with_other_letters(bench: Bench) -> None:
+@pytest.mark.parametrize(
+    "others",
+    [
+        (["report", "mine", "--no-plots"],),
+        pytest.param((["list", "runs"], ["compare", "mine", "mine"], ["resume", "mine"]), marks=pytest.mark.thorough),
+    ],
+    ids=["report", "others"],
+)
+def test_in_a_locale_of_ascii_commands_work_on_a_run_with_other_letters(
+    bench: Bench, others: tuple[list[str], ...]
+) -> None:
     bench.example("größe_λ.py")
     bench.patch.setenv("LC_ALL", "POSIX")
     bench.patch.setenv("PYTHONUTF8", "0")
@@ -54,7 +64,6 @@ def test_in_a_locale_of_ascii_all_commands_work_on_a_run_with_other_letters(benc
         "--repeats",
         "1",
     ]
-    others = (["list", "runs"], ["report", "mine", "--no-plots"], ["compare", "mine", "mine"], ["resume", "mine"])
     for command in (["run", *run, "--name", "mine", "--no-plots"], *others):
         started = bench.start(*command, as_users_do=True)
         out, err = started.communicate(timeout=120)

@@ -197,6 +197,7 @@ def test_no_cell_of_a_csv_file_is_a_formula_and_numbers_stay_numbers(hostile: Pa
     assert all(float(row["seconds"]) > 0 for row in rows if "seconds" in row)
 
 
+@pytest.mark.processes
 def test_an_example_named_script_is_measured_and_stays_text(bench: Bench) -> None:
     name = "<script>alert(1)<!--"
     bench.example(f"{name}.py")
@@ -235,6 +236,7 @@ def test_installers_ask_for_every_hash() -> None:
     assert all("--require-hashes" in text for text in texts.values())
 
 
+@pytest.mark.processes
 def test_nothing_listens_on_a_port(bench: Bench) -> None:
     """Neither the host nor, as far as it is kbench's, the guest."""
     heard: list[str] = []
@@ -272,6 +274,7 @@ def test_no_code_opens_a_port() -> None:
                 assert node.attr not in {"listen", "bind", "mktemp", "Listener", "Manager"} - free, path
 
 
+@pytest.mark.processes
 def test_nothing_is_left_in_the_folder_for_temporary_files(bench: Bench, tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
@@ -291,6 +294,7 @@ def test_no_name_in_a_folder_that_all_share_is_known_beforehand() -> None:
         assert not [text for text in strings if re.search(r"(?<![\w.])/(?:var/)?tmp\b|/dev/shm", text)], path
 
 
+@pytest.mark.processes
 def test_no_file_of_a_run_is_for_all_to_write(bench: Bench) -> None:
     before = os.umask(0o022)
     try:
@@ -301,6 +305,7 @@ def test_no_file_of_a_run_is_for_all_to_write(bench: Bench) -> None:
     assert not [path for path in written if path.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH)]
 
 
+@pytest.mark.processes
 def test_a_variable_that_the_user_names_reaches_the_guest_and_its_name_alone_is_kept(bench: Bench) -> None:
     bench.patch.setenv("MY_LICENCE", "hunter2")
     bench.patch.setenv("MY_OTHER", "hunter3")
@@ -334,6 +339,7 @@ def test_a_wrong_variable_is_one_sentence_that_repeats_no_value(bench: Bench, na
     assert bench.runs() == []
 
 
+@pytest.mark.processes
 def test_a_password_in_the_address_of_an_index_is_not_kept(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "print('error: https://ada:hunt' 'er2@index.example/x'); raise SystemExit(1)"]
     with pytest.raises(installers.InstallFailed) as failed:
@@ -347,6 +353,7 @@ def test_no_cell_of_a_comparison_as_csv_is_a_formula() -> None:
     assert shown.splitlines()[1:] == ["'=cmd|x,-1.5", "'@x,-"]
 
 
+@pytest.mark.processes
 def test_an_installer_may_work_in_a_folder_whose_name_is_no_text(tmp_path: Path) -> None:
     installers.run([sys.executable, "-c", "", os.fsdecode(b"\xff")], tmp_path / "log", os.environ, tmp_path, 60)
     assert "\\udcff" in (tmp_path / "log").read_text()

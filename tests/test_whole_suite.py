@@ -68,6 +68,7 @@ def run(checkout: Path, *options: str, ci: str = "", long: float = 10.0) -> list
 WHOLE = "--whole-suite"
 
 
+@pytest.mark.thorough
 def test_real_tests_that_passed_are_left_out_until_something_changes(checkout: Path) -> None:
     in_two_processes = (WHOLE, "-n", "2")
     assert run(checkout, *in_two_processes) == ["3 passed"]

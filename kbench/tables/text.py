@@ -52,16 +52,16 @@ def _body(table: Table, width: int) -> tuple[str, tuple[str, ...]]:
     """The grid, and the columns that did not fit; the most important ones stay."""
     without = table.optional
     for column in _less_important(table):
-        if _narrowest(table, without, width) <= width:
+        if _width(_wrapped(table, without, width), without) <= width:
             break
         without = (*without, column)
     fits = _wrapped(table, without, width)
     for column in reversed(table.optional):
         others = tuple(other for other in without if other != column)
-        if _length(_grid(fits, others)) <= width:
+        if _width(fits, others) <= width:
             without = others
-    grids = (_grid(fits, without, lines) for lines in range(1, _MOST_LINES))
-    return next((grid for grid in grids if _length(grid) <= width), _grid(fits, without)), without
+    lines = next((lines for lines in range(1, _MOST_LINES) if _width(fits, without, lines) <= width), 0)
+    return _grid(fits, without, lines), without
 
 
 def _less_important(table: Table) -> list[str]:
@@ -74,10 +74,6 @@ def _less_important(table: Table) -> list[str]:
     return [*numbers[:0:-1], *reversed(texts)]
 
 
-def _narrowest(table: Table, without: tuple[str, ...], width: int) -> int:
-    return _length(_grid(_wrapped(table, without, width), without))
-
-
 def _wrapped(table: Table, without: tuple[str, ...], width: int) -> Table:
     """The table with its text columns, except the first, wrapped at blanks to fit into `width`; the widest most."""
     longest = {
@@ -86,7 +82,7 @@ def _wrapped(table: Table, without: tuple[str, ...], width: int) -> Table:
         if position and column in table.text_columns and column not in without
     }
     found = table
-    while (excess := _length(_grid(found, without)) - width) > 0 and max(longest.values(), default=0) > _NARROWEST:
+    while (excess := _width(found, without) - width) > 0 and max(longest.values(), default=0) > _NARROWEST:
         position = max(longest, key=lambda position: longest[position])
         longest[position] = max(_NARROWEST, longest[position] - min(excess, 4))
         rows = [
@@ -97,21 +93,27 @@ def _wrapped(table: Table, without: tuple[str, ...], width: int) -> Table:
     return found
 
 
-def _grid(table: Table, without: tuple[str, ...], lines: int = 0) -> str:
-    """The table as text, its titles in as many `lines` at most, or as narrow as their words and the columns below."""
-    shown = [(position, column) for position, column in enumerate(table.columns) if column not in without]
-    rows = [[row[position] for position, _ in shown] for row in table.rows]
-    titles = [
-        _title(column, max((_length(row[number]) for row in rows), default=0), lines)
-        for number, (_, column) in enumerate(shown)
-    ]
+def _cells(table: Table, without: tuple[str, ...], lines: int) -> tuple[list[tuple[str, ...]], list[list[str]]]:
+    """The titles in as many `lines` at most, or as narrow as their words and the columns below; and the rows."""
+    shown = [number for number, column in enumerate(table.columns) if column not in without]
+    titles = [_title(table.columns[n], max((_length(row[n]) for row in table.rows), default=0), lines) for n in shown]
+    return [*zip_longest(*titles, fillvalue="")], [[row[number] for number in shown] for row in table.rows]
+
+
+def _width(table: Table, without: tuple[str, ...], lines: int = 0) -> int:
+    """How wide `_grid` is, found sooner."""
+    heads, rows = _cells(table, without, lines)
+    return sum(2 + max(map(_length, column)) for column in zip(*heads, *rows, strict=True)) - 2
+
+
+def _grid(table: Table, without: tuple[str, ...], lines: int) -> str:
+    heads, rows = _cells(table, without, lines)
     # The heads are rows like the others: as headers, tabulate would make each column two blanks wider.
-    heads = list(zip_longest(*titles, fillvalue=""))
     rules = ["-" * max(map(_length, column)) for column in zip(*heads, *rows, strict=True)]
     return tabulate(
         [*heads, rules, *rows],
         tablefmt="plain",
-        colalign=["left" if column in table.text_columns else "right" for _, column in shown],
+        colalign=["left" if one in table.text_columns else "right" for one in table.columns if one not in without],
         disable_numparse=True,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
@@ -51,6 +52,7 @@ def without_controls(text: str) -> str:
     return _CONTROL.sub(" ", _TERMINAL_SEQUENCE.sub("", text))
 
 
+@functools.lru_cache(4096)  # a table is wrapped in many widths, and most entries in the same
 def at_blanks(text: str, width: int, indent: str = "") -> str:
     """`text` in lines of that width, all but the first indented. No word and no `command` is broken, to be copied."""
     command = rf"`[^`]{{1,{max(1, width - 2)}}}`"

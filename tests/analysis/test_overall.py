@@ -305,7 +305,7 @@ def drawn(random: np.random.Generator, examples: int, backends: int) -> tuple[li
     return found, {f"backend_{place}": float(log) for place, log in enumerate(truth.mean(axis=0))}
 
 
-@pytest.mark.parametrize(("examples", "backends"), [(2, 2), (2, 4)])
+@pytest.mark.parametrize(("examples", "backends"), [pytest.param(2, 2, marks=pytest.mark.thorough), (2, 4)])
 def test_19_of_20_intervals_hold_the_true_ratio(examples: int, backends: int) -> None:
     random, held = np.random.default_rng(20261130), []
     while len(held) < 500:

@@ -285,6 +285,7 @@ def drawn(random: np.random.Generator, count: int, spread: float = 0.05) -> list
     ]
 
 
+@pytest.mark.thorough
 def test_of_eight_equal_backends_hardly_a_table_says_that_one_is_slower() -> None:
     random = np.random.default_rng(5)
     tables = [summarise(drawn(random, 8, 0.02)) for _ in range(60)]

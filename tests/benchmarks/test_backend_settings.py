@@ -154,6 +154,7 @@ def test_the_best_over_all_examples_is_by_the_geometric_mean() -> None:
     assert found["b-shipped"] == (pytest.approx(2**0.5), 2) and found["b-x"] == (pytest.approx(2.0), 2)
 
 
+@pytest.mark.processes
 def test_it_measures_shipped_and_other_settings_side_by_side(
     bench: Bench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -75,6 +75,7 @@ def test_report_scale() -> None:
     assert said.startswith("8 cells, 16 epochs") and "compare a b" in said
 
 
+@pytest.mark.thorough
 def test_cluster_scale() -> None:
     said = printed("cluster_scale.py", "--workers", "2", "--cells", "40", statuses=(0, 1))  # 1: it was not flat
     assert "CPU ms per cell" in said and "x the processor time" in said
@@ -86,6 +87,7 @@ def test_table_verdicts() -> None:
     assert line.startswith("processes 5 %") and "2 rows" in line and "false" in line
 
 
+@pytest.mark.thorough
 def test_process_spreads() -> None:
     said = printed("process_spreads.py")
     assert said.splitlines()[1].split()[:2] == ["all", "all"]

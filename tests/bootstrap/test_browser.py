@@ -39,6 +39,7 @@ def install_into(folder: Path) -> str:
     )
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("arguments", [[], ["tests/browser"]], ids=str)
 def test_root_on_debian_gets_chromium_and_is_told_so(
     arguments: list[str], programs: Path, capsys: pytest.CaptureFixture[str]
@@ -76,6 +77,7 @@ def test_nobody_but_root_and_no_system_without_apt_is_asked_for_anything(
     assert capsys.readouterr().err == "" and not (programs / "asked").exists()
 
 
+@pytest.mark.processes
 def test_where_apt_fails_its_reason_is_said_and_the_tests_are_run(
     programs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -100,7 +100,11 @@ def test_a_cell_opens_its_program_which_is_copied(opened: Opener, tmp_path: Path
     assert MARKUP in page.locator(".program:visible").inner_text()
 
 
-@pytest.mark.parametrize("how", [{}, {**PHONE, "color_scheme": "dark"}], ids=["light", "dark-phone"])
+@pytest.mark.parametrize(
+    "how",
+    [{}, pytest.param({**PHONE, "color_scheme": "dark"}, marks=pytest.mark.thorough)],
+    ids=["light", "dark-phone"],
+)
 def test_an_accessibility_checker_finds_no_serious_fault(opened: Opener, tmp_path: Path, how: dict[str, Any]) -> None:
     page = opened(written(tmp_path, left=7, docs="x"), **how)
     page.get_by_label("with the state").select_option("")

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.slow("draws every chart in a browser")
 PHONE = {"viewport": {"width": 390, "height": 844}}
 
 
+@pytest.mark.thorough
 def test_a_table_wider_than_a_phone_says_that_it_scrolls(opened: Opener, reference: Path) -> None:
     page = opened(reference, **PHONE)
     area = page.get_by_role("region", name="Matrix of reference")
@@ -29,11 +30,8 @@ def test_a_table_wider_than_a_phone_says_that_it_scrolls(opened: Opener, referen
     expect(area).to_have_attribute("data-more", "")
 
 
-@pytest.mark.parametrize(
-    "how",
-    [pytest.param({}, marks=pytest.mark.thorough), {**PHONE, "color_scheme": "dark"}],
-    ids=["light", "dark-phone"],
-)
+@pytest.mark.thorough  # by default that of a coverage run, whose page has the same style
+@pytest.mark.parametrize("how", [{}, {**PHONE, "color_scheme": "dark"}], ids=["light", "dark-phone"])
 def test_an_accessibility_checker_finds_no_serious_fault(
     opened: Opener, reference: Path, how: dict[str, Any]
 ) -> None:
@@ -48,6 +46,7 @@ def test_an_accessibility_checker_finds_no_serious_fault(
     assert [(one["id"], one["help"], one["nodes"][0]["html"][:300]) for one in serious] == []
 
 
+@pytest.mark.thorough
 def test_a_phone_scrolls_tables_and_not_the_page(opened: Opener, reference: Path) -> None:
     page = opened(reference, **PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -82,6 +81,7 @@ def test_dark_and_light_have_the_colours_of_the_backends_files(opened: Opener, r
     assert lines.evaluate_all(strokes) != light
 
 
+@pytest.mark.thorough
 def test_printing_draws_all_charts_on_light_paper(opened: Opener, reference: Path) -> None:
     page = opened(reference, color_scheme="dark")
     folded = page.locator("details[data-print]:not([open])")

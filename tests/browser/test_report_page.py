@@ -46,6 +46,7 @@ def test_the_reference_page_loads_nothing_says_nothing_and_draws_every_chart(ope
     assert page.locator(".headline").inner_text().startswith("Take ")
 
 
+@pytest.mark.thorough
 def test_all_charts_are_drawn_without_scrolling_while_nothing_else_is_done(opened: Opener, reference: Path) -> None:
     page = opened(reference)
     expect(page.locator("figure[data-chart]:not([data-drawn])")).to_have_count(0, timeout=60_000)
@@ -88,6 +89,7 @@ def test_the_answer_and_the_whole_matrix_stand_on_the_first_screen(opened: Opene
         assert box and box["y"] + box["height"] < 800
 
 
+@pytest.mark.thorough
 def test_a_link_of_the_matrix_leads_to_its_example_though_charts_grow_as_they_are_drawn(
     opened: Opener, reference: Path
 ) -> None:
@@ -101,6 +103,7 @@ def test_a_link_of_the_matrix_leads_to_its_example_though_charts_grow_as_they_ar
         expect(heading).to_be_in_viewport()
 
 
+@pytest.mark.thorough
 def test_no_column_is_cut_at_1280_pixels_and_at_600_the_last_one_can_be_scrolled_to(
     opened: Opener, reference: Path
 ) -> None:
@@ -135,6 +138,7 @@ def test_tooltips_give_the_values_of_the_csv(shown: Page, axis: str) -> None:
         assert float(told["training time (s)"]) == pytest.approx(row.passed, rel=1e-3)
 
 
+@pytest.mark.thorough
 def test_each_bar_of_where_the_time_went_starts_at_zero_and_every_part_has_a_colour(shown: Page) -> None:
     figure = chart(shown, "mnist_mlp", "where the time went")
     # Asked all at once: each question to the browser takes milliseconds.
@@ -255,6 +259,7 @@ def test_the_command_of_the_run_is_copied_and_the_contents_lead_there_and_back(s
     expect(contents).to_be_in_viewport()
 
 
+@pytest.mark.thorough
 def test_repeats_are_a_mean_with_its_spread_and_memory_is_drawn(opened: Opener, tmp_path: Path) -> None:
     cells = [cell(backend=name, repeat=number) for name in ("keras2/cntk", "keras3/jax") for number in (1, 2, 3)]
     page_file = fake_page(tmp_path, cells)

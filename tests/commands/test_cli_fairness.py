@@ -116,6 +116,7 @@ OTHER_WORK = {
 }
 
 
+@pytest.mark.thorough
 def test_a_training_that_did_other_work_is_named(bench: Bench) -> None:
     bench.example("my_example.py", HONEST.replace("BATCH_SIZE", CALLBACKS, 1) + FIT)
     said = bench.measure(backends=cheats(bench, *OTHER_WORK))
@@ -192,6 +193,7 @@ def test_a_known_difference_of_the_first_step_is_a_note_and_no_more(bench: Bench
     assert note in (bench.runs()[0] / "summary.md").read_text("utf-8")
 
 
+@pytest.mark.thorough
 def test_a_cheat_is_marked_in_the_plots_too(bench: Bench) -> None:
     bench.draw()
     backends = cheats(bench, "optimizer")

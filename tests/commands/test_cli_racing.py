@@ -83,6 +83,7 @@ def launched(bench: Bench, interrupted_at: str = "") -> list[str]:
     return names
 
 
+@pytest.mark.thorough
 def test_every_row_has_further_processes_before_an_open_one_has_more(race: Bench) -> None:
     names = launched(race)
     said = measure(race, "--budget", "10m")
@@ -118,6 +119,7 @@ def test_only_what_is_not_decided_is_measured_again(race: Bench) -> None:
     assert row["verdict"] == "slower" and (row["repeats"], row["short_processes"]) == (1, found["y"])
 
 
+@pytest.mark.thorough
 def test_what_does_not_take_turns_is_measured_again_whole(race: Bench) -> None:
     said = measure(race, "--budget", "10m", "--interleave", "off")
     assert said.status == 0 and "Open: " not in said.out
@@ -182,6 +184,7 @@ def test_a_row_whose_processes_take_long_to_start_has_one_short_one(race: Bench)
     assert short(race) == {"x": 1, "y": 1, "z": 1}
 
 
+@pytest.mark.thorough
 def test_where_other_programs_disturb_most_turns_nothing_is_measured_again(race: Bench) -> None:
     join = TurnScheduler.join
 

@@ -283,6 +283,7 @@ def test_a_keras_of_another_version_than_locked_fails_the_cell_and_says_so(bench
     assert bench.reason() == "Keras loaded keras_version 2.98.0, but 2.99.1 was asked for"
 
 
+@pytest.mark.thorough
 def test_two_runs_at_once_in_one_folder_do_not_disturb_each_other(bench: Bench) -> None:
     options = ["--backends", "fake", "--examples", "my_example.py", "--profile", "smoke", "--device", "cpu"]
     both = [bench.start(*options, "--seed", seed) for seed in ("1", "2")]

@@ -115,10 +115,11 @@ def test_a_version_that_nobody_has_released_is_one_sentence(releases: Bench) -> 
 @pytest.mark.parametrize(
     ("by", "good", "before", "first", "bad", "runs"),
     [
-        pytest.param("time", "2.10", "2.13", "2.14", "2.16", 4, marks=pytest.mark.thorough),
+        ("time", "2.10", "2.13", "2.14", "2.16", 4),
         ("loss", "2.2", "2.3", "2.4", "2.4", 2),
     ],
 )
+@pytest.mark.thorough
 def test_bisect_finds_the_release_that_made_it_worse(
     releases: Bench, by: str, good: str, before: str, first: str, bad: str, runs: int
 ) -> None:

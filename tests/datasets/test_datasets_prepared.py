@@ -126,6 +126,7 @@ print(data.sha256, data.folder, (data.folder / "meta.json").stat().st_ino)
 """
 
 
+@pytest.mark.processes
 def test_two_processes_at_once_get_the_same_one(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(Path(kbench.__file__).parents[1])}
     command = [sys.executable, "-c", TWO, str(tmp_path)]
@@ -142,6 +143,7 @@ def test_two_processes_at_once_get_the_same_one(tmp_path):
     assert len(visible(tmp_path / "prepared")) == 1
 
 
+@pytest.mark.processes
 def test_finding_it_needs_no_numpy(tmp_path):
     command = """
 import sys

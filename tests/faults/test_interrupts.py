@@ -35,8 +35,12 @@ def holding(pipe: Pipe, before: str = "pass") -> str:
 
 @pytest.mark.parametrize(
     ("how", "count"),
-    [(signal.SIGINT, 1), (signal.SIGTERM, 1), (signal.SIGTERM, 2), (signal.SIGHUP, 1)],
-    ids=["SIGINT", "SIGTERM", "two SIGTERM as of timeout", "SIGHUP"],
+    [
+        pytest.param(signal.SIGINT, 1, id="SIGINT"),
+        pytest.param(signal.SIGTERM, 1, id="SIGTERM", marks=pytest.mark.thorough),
+        pytest.param(signal.SIGTERM, 2, id="two SIGTERM as of timeout"),
+        pytest.param(signal.SIGHUP, 1, id="SIGHUP", marks=pytest.mark.thorough),
+    ],
 )
 def test_one_signal_keeps_what_was_measured_and_prints_the_tables(
     bench: Bench, pipe: Pipe, how: signal.Signals, count: int
@@ -59,7 +63,9 @@ def test_one_signal_keeps_what_was_measured_and_prints_the_tables(
     ]
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM], ids=lambda how: how.name)
+@pytest.mark.parametrize(
+    "how", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.thorough)], ids=lambda how: how.name
+)
 def test_a_second_signal_ends_the_run_at_once_and_its_guest_with_it(
     bench: Bench, pipe: Pipe, how: signal.Signals
 ) -> None:
@@ -78,6 +84,7 @@ def test_a_second_signal_ends_the_run_at_once_and_its_guest_with_it(
     assert (first.outcome.status, second.outcome.status) == ("ok", "interrupted")
 
 
+@pytest.mark.thorough
 def test_a_terminal_that_closes_sends_twice_and_the_run_still_ends_in_order(bench: Bench, pipe: Pipe) -> None:
     bench.example("waits.py", holding(pipe, DEAF))
     process = bench.start(*OPTIONS, "--examples", "waits.py")

@@ -25,8 +25,6 @@ from kbench.cells import orphans
 pytestmark = pytest.mark.slow("kills a host again and again")
 
 EXAMPLES = [f"e{number}.py" for number in range(5)]
-REPEATS = 10
-CELLS = len(EXAMPLES) * REPEATS
 SHARE = 0.08  # of the time that a whole run takes, after which a host is killed at the latest
 PATIENCE = 300  # seconds, after which a host that hangs fails the test
 # Each try leaves a line that nothing takes back; one in ten leaves a process in a session of its own.
@@ -101,8 +99,8 @@ def prepare(bench: Bench) -> Path:
     return journal
 
 
-def asked(name: str) -> list[str]:
-    options = ["--no-plots", "--profile", "smoke", "--device", "cpu", "--repeats", str(REPEATS), "--name", name]
+def asked(name: str, repeats: int) -> list[str]:
+    options = ["--no-plots", "--profile", "smoke", "--device", "cpu", "--repeats", str(repeats), "--name", name]
     return ["run", "--backends", "fake", "--examples", ",".join(EXAMPLES), *options]
 
 
@@ -129,16 +127,16 @@ def gone(run: Path) -> bool:
     return not alive and not orphans.find(marked)
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(100, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize(("kills", "repeats"), [(3, 2), pytest.param(100, 10, marks=pytest.mark.thorough)])
 def test_a_host_killed_again_and_again_loses_nothing_and_leaves_nothing(
-    bench: Bench, hosts: Hosts, kills: int
+    bench: Bench, hosts: Hosts, kills: int, repeats: int
 ) -> None:
     journal = prepare(bench)
     start = time.monotonic()
-    assert hosts.run(*asked("whole")) == 0
+    assert hosts.run(*asked("whole", repeats)) == 0
     longest = SHARE * (time.monotonic() - start)
     whole = bench.results / "whole"
-    assert len(finished(whole)) == CELLS
+    assert len(finished(whole)) == len(EXAMPLES) * repeats
     moments = random.Random(20261121)
     killed, runs = 0, 0
     while killed < kills:
@@ -150,7 +148,7 @@ def test_a_host_killed_again_and_again_loses_nothing_and_leaves_nothing(
         status = None
         while status is None:
             # A run is there with all that it takes to go on with it, or its name is free.
-            command = ["resume", "--no-plots", run.name] if run.exists() else asked(run.name)
+            command = ["resume", "--no-plots", run.name] if run.exists() else asked(run.name, repeats)
             after = moments.uniform(0, longest) if killed < kills else None
             status = hosts.run(*command, kill_after=after)
             killed += status is None

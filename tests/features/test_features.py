@@ -151,7 +151,9 @@ def reported(place: Path, cwd: Path, *options: str, path: Sequence[Path] = (), s
     return said(place, "report", COMMITTED, "--no-plots", *options, path=path, cwd=cwd, status=status)
 
 
-@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize(
+    "name", ["native", *(pytest.param(one, marks=pytest.mark.thorough) for one in COLUMNS if one != "native")]
+)
 def test_without_its_folder_its_columns_are_gone_and_a_committed_run_is_read(
     name: str, copied: Path, tmp_path: Path
 ) -> None:

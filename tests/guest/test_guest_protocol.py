@@ -65,6 +65,7 @@ def test_each_event_is_on_disk_before_the_next(tmp_path: Path) -> None:
         assert (tmp_path / "events").read_text().count("\n") == number + 1
 
 
+@pytest.mark.processes
 def test_a_dying_process_leaves_all_that_it_wrote(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", DIES, str(paths.GUEST), str(tmp_path / "events")], check=False)
     assert done.returncode == 9

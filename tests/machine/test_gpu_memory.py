@@ -94,6 +94,7 @@ class TellsOfChildren(Nvml):
         return [SimpleNamespace(pid=one.pid, usedGpuMemory=64 * MIB) for one in below]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("timeout", [60.0, 0.0])
 def test_a_launched_guest_and_those_below_it_are_looked_at_on_its_gpu_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, timeout: float

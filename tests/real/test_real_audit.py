@@ -101,6 +101,7 @@ def test_the_screen_marks_the_row_and_a_file_that_changes_its_backend_fails(kben
             assert sentence in without_fractions([printed(run.output)])[0]
 
 
+@pytest.mark.thorough  # other such programs by default in test_real_unlike_programs.py
 @pytest.mark.parametrize("program", ["another_backend", "fits"])
 def test_a_program_is_told_what_it_did_otherwise(kbench: Kbench, program: str) -> None:
     run = kbench.script(FILES / "programs" / f"{program}.py", ",".join(BACKENDS))

@@ -45,7 +45,7 @@ def build_model(input_shape, num_classes):
 @pytest.mark.parametrize(
     ("runtimes", "shipped"),
     [
-        (("export/onnx", "export/tflite"), ()),
+        (("export/onnx",), ()),
         pytest.param(EXPORTS, ("mnist_cnn",), marks=pytest.mark.thorough),
     ],
 )

@@ -45,7 +45,13 @@ def check_measured(run: Finished, learns: bool = True) -> None:
     assert len(validated) == 1 and None not in validated, "what twins scored is hashed as what Keras did"
 
 
-@pytest.mark.parametrize("asked", ["native/torch,native/jax", pytest.param("native", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "native/torch",
+        *(pytest.param(one, marks=pytest.mark.thorough) for one in ("native/torch,native/jax", "native")),
+    ],
+)
 def test_frameworks_train_mnist_mlp_without_keras_as_keras_does(kbench: Kbench, asked: str) -> None:
     run = kbench.measure_apart(f"keras3/torch,{asked}", "mnist_mlp", "--repeats", "1")
     assert run.status == 0, run.output

@@ -59,6 +59,7 @@ def test_backends_that_train_wrongly_or_not_at_all_predict_alike(kbench: Kbench)
     assert "Outputs agree" in run.output and "otherwise" not in run.output
 
 
+@pytest.mark.thorough
 def test_parity_compares_each_line_of_a_program_that_trains_nothing(kbench: Kbench) -> None:
     run = kbench.parity_of_script("keras2/tensorflow,keras2/cntk", PROGRAMS / "last_state.py")
     rows = {row["backend"]: row for row in run.parity()}

@@ -273,6 +273,7 @@ def test_each_size_that_is_compiled_again_is_counted(in_short: Finished) -> None
     assert again is not None and again >= 11, "once for each size"
 
 
+@pytest.mark.thorough
 def test_variants_of_one_program_are_compared(kbench: Kbench, tmp_path: Path) -> None:
     text = f"""import sys
 {DATA}

@@ -99,7 +99,7 @@ def script(kbench: Kbench, program: str, *options: str, names: tuple[str, ...] =
 
 
 # One for each way in which a program trains, and for what it finds around it; the others are of other models.
-IN_SHORT = ("called", "custom_step", "generator", "on_batch", "sequence", "surroundings")
+IN_SHORT = ("called", "custom_step", "generator", "surroundings")
 
 
 def cases() -> Iterator[Any]:
@@ -376,9 +376,8 @@ def test_what_keeps_a_recurrent_layer_from_its_fused_kernel_is_known(tmp_path: P
     ], found.stderr
 
 
-@pytest.mark.parametrize(
-    "names", [("keras3/jax",), pytest.param(("keras3/jax", "keras3/torch"), marks=pytest.mark.thorough)]
-)
+@pytest.mark.thorough  # of an example by default, in test_real_layers.py
+@pytest.mark.parametrize("names", [("keras3/jax",), ("keras3/jax", "keras3/torch")])
 def test_why_a_program_is_slow_is_explained(kbench: Kbench, names: tuple[str, ...]) -> None:
     """Its data wait for 30 ms; a length that is new in each epoch makes JAX compile again; its LSTM runs eagerly."""
     run = script(kbench, "slow", "--explain", names=names)

@@ -274,7 +274,8 @@ DistributedDataParallel.__init__ = make
 }
 
 
-@pytest.mark.parametrize("backend", ["keras2/mxnet", pytest.param("keras3/torch", marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("backend", [*ENGINES])
 def test_an_engine_that_adds_gradients_up_differs_though_the_model_has_dropout(
     kbench: Kbench, tmp_path: Path, backend: str
 ) -> None:

@@ -225,6 +225,7 @@ def test_earlier_runs_tell_what_a_cell_takes_if_it_did_the_same_work(tmp_path: P
     assert time_left.earlier([one], tmp_path) == {}
 
 
+@pytest.mark.processes
 def test_an_environment_shows_which_it_is_and_what_is_written(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

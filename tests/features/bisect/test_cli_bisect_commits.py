@@ -93,6 +93,7 @@ def test_the_planted_slow_commit_among_16_is_found(bench: Bench, checkout: Path,
     assert git(checkout, "status", "--porcelain") == ""
 
 
+@pytest.mark.thorough
 def test_the_commit_that_holds_more_memory_is_found(bench: Bench, tmp_path: Path) -> None:
     checkout = committed(tmp_path / "checkout", 4, 3, "self.held = np.ones(8 << 20)")  # 64 MiB
     # What would tell their times apart is not waited for.

@@ -181,6 +181,7 @@ def certificates(bench: Bench) -> Iterator[list[str]]:
     yield options
 
 
+@pytest.mark.thorough
 def test_tls_is_taken_as_dask_takes_it(bench: Bench, certificates: list[str]) -> None:
     cluster = DaskCluster(bench.folder / "dask", certificates, protocol="tls")
     try:

@@ -32,6 +32,7 @@ def found(run: Path) -> list[tuple[str, str, str]]:
     return [(one.name, one.backend, one.state) for one in results.names(store.read(run))]
 
 
+@pytest.mark.thorough
 def test_machines_find_what_one_machine_finds(bench: Bench, cluster: DaskCluster) -> None:
     said = bench(*ASKED, "--on", cluster.address, "--name", "far", "--fail-on", "differs")
     assert said.status == 1, said.err

@@ -34,6 +34,7 @@ def attempts(run: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (run / "attempts.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.thorough
 def test_two_workers_measure_what_one_machine_measures(bench: Bench, cluster: DaskCluster) -> None:
     for number in (1, 2):
         cluster.worker(number, cache=cluster.folder / f"cache-{number}")
@@ -118,7 +119,8 @@ def test_a_worker_that_is_killed_leaves_nothing_running_and_its_block_is_measure
     assert [one.outcome.status for one in store.read(kind).measured] == ["ok"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_client_that_ends_leaves_nothing_running_and_is_resumed_without_measuring_anything_twice(
     bench: Bench, cluster: DaskCluster, number: int
 ) -> None:
@@ -219,6 +221,7 @@ def test_a_worker_with_a_full_disk_is_passed_over(bench: Bench, cluster: DaskClu
     assert all("No space left" in one["reason"] or "too large" in one["reason"] for one in failed)
 
 
+@pytest.mark.thorough
 def test_only_workers_with_the_same_kbench_measure(bench: Bench, cluster: DaskCluster) -> None:
     cluster.worker(1, KBENCH_TEST_VERSION="0.0.1")
     cluster.worker(2, PYTHONPATH=str(cluster.folder / "patches"))

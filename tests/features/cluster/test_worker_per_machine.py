@@ -98,6 +98,7 @@ def test_each_worker_is_on_a_machine_of_its_own_and_all_that_they_told_is_kept_a
     assert 1.9 < float(row["speed_up"]) < 2.0
 
 
+@pytest.mark.thorough
 def test_a_worker_that_dies_is_named_although_the_first_one_only_lost_it(bench: Bench, cluster: DaskCluster) -> None:
     in_second(bench, "os.kill(os.getpid(), signal.SIGKILL)")
     said = measure(bench, cluster, "--workers", "2")

@@ -295,7 +295,7 @@ def test_compare_shows_what_differs_in_the_setup_in_every_format_but_csv(
     assert "Settings, machine, packages and environment variables are the same." in same
 
 
-@pytest.mark.parametrize("columns", [80, 100, 120])
+@pytest.mark.parametrize("columns", [80, *(pytest.param(one, marks=pytest.mark.thorough) for one in (100, 120))])
 def test_what_is_printed_fits_the_terminal_and_has_no_colour(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], columns: int
 ) -> None:

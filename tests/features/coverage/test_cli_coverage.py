@@ -120,6 +120,7 @@ def test_a_case_is_not_blamed_for_what_one_before_it_did_to_the_process(three: B
     assert states(three)["keras9/second"] == ["same", "same"]
 
 
+@pytest.mark.thorough
 @pytest.mark.slow("prints more than a disk should take")
 def test_what_a_case_prints_does_not_fill_the_disk(three: Bench) -> None:
     hinge(three, "prints")
@@ -237,6 +238,7 @@ def test_a_run_that_was_stopped_while_names_were_listed_is_resumed(three: Bench)
     assert {state for of in states(three).values() for state in of} == {"same"}
 
 
+@pytest.mark.thorough
 @pytest.mark.slow("several coverage runs, one after the other")
 def test_a_backend_that_was_missing_or_cases_that_crashed_are_tried_again_if_that_is_asked_for(three: Bench) -> None:
     hinge(three, "crashes")
@@ -268,6 +270,7 @@ def test_what_has_changed_is_tried_again_but_a_complete_run_is_left_as_it_is(
     assert len(list(three.runs()[0].glob("earlier/*third*"))) == 2
 
 
+@pytest.mark.thorough
 def test_a_process_whose_time_is_over_blames_no_case_that_came_after_others(three: Bench) -> None:
     hinge(three, "hangs")
     said = tried(three, "--timeout", "3")

@@ -61,7 +61,10 @@ def parts(run: Path) -> list[str]:
     return sorted(name for name, of in cells.items() if all(one.outcome.status != INTERRUPTED for one in of))
 
 
-@pytest.mark.parametrize("interrupted_at", PARTS)
+@pytest.mark.parametrize(
+    "interrupted_at",
+    [one if one in ("inside", "parity") else pytest.param(one, marks=pytest.mark.thorough) for one in PARTS],
+)
 def test_what_an_interrupted_run_did_not_explain_is_explained_by_resume(bench: Bench, interrupted_at: str) -> None:
     with bench.patch.context() as patch:
         bench.patch, kept = patch, bench.patch

@@ -66,6 +66,7 @@ def test_a_machine_with_little_memory_keeps_it(monkeypatch: pytest.MonkeyPatch) 
     assert peak_rates.rates(1) is None
 
 
+@pytest.mark.processes
 def test_a_process_of_its_own_has_the_variables_that_are_given_and_no_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -84,6 +85,7 @@ def test_a_process_of_its_own_has_the_variables_that_are_given_and_no_others(
     assert json.loads(json.dumps(told)) == told
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("program", ["/nowhere/python", "/bin/false", "/bin/echo"])
 def test_a_process_that_says_no_rates_is_none(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
     monkeypatch.setattr(peak_rates.sys, "executable", program)

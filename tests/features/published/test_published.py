@@ -252,7 +252,7 @@ def test_compare_published_sets_a_run_beside_print_in_each_format(
     assert "| Keras(CNTK) " in call(capsys, "compare", "own", "published", "--format", "markdown").out
 
 
-@pytest.mark.parametrize("columns", [80, 100, 120])
+@pytest.mark.parametrize("columns", [80, *(pytest.param(one, marks=pytest.mark.thorough) for one in (100, 120))])
 @pytest.mark.parametrize(
     "argv",
     [("list", "published"), ("list", "published", "lstm_ptb"), ("compare", "reference", "published")],

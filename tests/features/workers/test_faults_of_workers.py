@@ -115,8 +115,16 @@ def test_one_that_dies_ends_the_cell_and_is_named_and_not_those_that_lose_it(
     ("does", "said"),
     [
         (in_worker(1, "os.kill(os.getpid(), signal.SIGSTOP)"), "worker 0 waited for worker 1, which was stopped"),
-        (in_worker(0, "os.kill(os.getpid(), signal.SIGSTOP)"), "worker 1 waited for worker 0, which was stopped"),
-        (in_worker(1, "signal.pause()", 0), "worker 0 waited for worker 1, which told nothing"),
+        pytest.param(
+            in_worker(0, "os.kill(os.getpid(), signal.SIGSTOP)"),
+            "worker 1 waited for worker 0, which was stopped",
+            marks=pytest.mark.thorough,
+        ),
+        pytest.param(
+            in_worker(1, "signal.pause()", 0),
+            "worker 0 waited for worker 1, which told nothing",
+            marks=pytest.mark.thorough,
+        ),
         (in_worker(1, "signal.pause()"), "none of its workers told anything more after epoch 1"),
     ],
 )

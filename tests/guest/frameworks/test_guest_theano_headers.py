@@ -7,6 +7,7 @@ import sysconfig
 from pathlib import Path
 from typing import Any
 
+import pytest
 from guest_modules import alone
 
 INCLUDED = sysconfig.get_paths()["include"]
@@ -22,6 +23,7 @@ def headers_read(tmp_path: Path, folder: Path, *flags: str) -> list[str]:
     return [line.partition(" ")[2] for line in done.stderr.splitlines() if line.startswith(("!", "."))]
 
 
+@pytest.mark.thorough
 def test_a_module_takes_the_compiled_headers_with_its_own_flags_and_else_the_headers(tmp_path: Path) -> None:
     made: Any = alone("frameworks/theano_headers")
     folder = tmp_path / "cache" / "headers"

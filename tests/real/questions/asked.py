@@ -155,7 +155,7 @@ if TENSORFLOW_1:
 # Lines that are compared.
 if FRAMEWORK == "jax" or TENSORFLOW_1:
     wide = keras.models.Sequential()
-    for layer in (keras.layers.Dense(2048, input_shape=(8,)), keras.layers.Dense(2048), keras.layers.Dense(1)):
+    for layer in (keras.layers.Dense(1024, input_shape=(8,)), keras.layers.Dense(1024), keras.layers.Dense(1)):
         wide.add(layer)
     wide.compile("sgd", "mse")
     dense().fit(x, y, epochs=8, verbose=0)  # narrow
