@@ -153,7 +153,6 @@ class Bench:
             "PIP_NO_INDEX": "1",
             "PIP_FIND_LINKS": shop.wheels,
             "UV_CACHE_DIR": shop.uv_cache,
-            "PYTHONPYCACHEPREFIX": shop.cache / "pyc",  # a second process need not compile everything again
             "MPLCONFIGDIR": matplotlib.get_cachedir(),  # or each new home would need seconds to find its fonts
         }
         for name, value in variables.items():

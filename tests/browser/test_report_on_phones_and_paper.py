@@ -65,6 +65,7 @@ def test_a_phone_shows_first_how_many_times_slower_and_its_rows_are_one_line_hig
     assert max(box["height"] for box in boxes if box) < 40
 
 
+@pytest.mark.thorough
 def test_dark_and_light_have_the_colours_of_the_backends_files(opened: Opener, reference: Path) -> None:
     known = backends.load_all(paths.project_folder("backends"))
     page = opened(reference)

@@ -289,6 +289,7 @@ def test_names_and_logs_that_are_markup_stay_text(opened: Opener, tmp_path: Path
     assert page.locator("body script:not([type])").count() == 6
 
 
+@pytest.mark.thorough
 def test_scaling_lines_are_drawn_toggled_and_told_under_the_pointer(opened: Opener, tmp_path: Path) -> None:
     backends = ("keras2/cntk", "keras3/jax")
     cells = [[cell(backend=name, batch_size=size) for name in backends] for size in (32, 64, 128)]

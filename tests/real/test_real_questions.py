@@ -94,6 +94,7 @@ def test_a_policy_in_a_row_s_name_is_that_of_the_program_s_layers(settings: dict
     assert settings["keras3/jax"].facts.computes_in != ("bfloat16",)
 
 
+@pytest.mark.thorough
 def test_a_program_that_sets_another_policy_fails_under_that_name(kbench: Kbench, tmp_path: Path) -> None:
     own = "import keras\nkeras.mixed_precision.set_global_policy('float32')\n"
     text = f"{own}{DATA}{DENSE}model.compile('sgd', 'mse')\nmodel.fit(x, y, verbose=0)\n"

@@ -184,7 +184,7 @@ def test_what_cannot_be_compared_is_one_sentence(bench: Bench) -> None:
     assert said.status == 0 and f"From one: keras9/fake (Keras 2.99.1) to two: {SECOND}" in words(said)
 
 
-@pytest.mark.parametrize("latest", ["old", "timed"])
+@pytest.mark.parametrize("latest", ["old", pytest.param("timed", marks=pytest.mark.thorough)])
 def test_the_latest_run_is_of_the_kind_of_the_other(bench: Bench, latest: str) -> None:
     for name in ("timed", "old") if latest == "old" else ("old", "timed"):
         if name == "old":

@@ -89,11 +89,11 @@ def test_a_name_that_computes_something_else_differs_with_a_program_that_shows_i
     ("how", "state", "sentence"),
     [
         ("raises", "raises", "ValueError: there is no hinge"),
-        ("crashes", "crashes", "killed by SIGSEGV"),
+        pytest.param("crashes", "crashes", "killed by SIGSEGV", marks=pytest.mark.thorough),
         pytest.param("is killed", "crashes", "killed by SIGKILL", marks=pytest.mark.thorough),
         pytest.param("exits", "crashes", "ended without a result", marks=pytest.mark.thorough),
         ("hangs", "hangs", "not done in its time"),
-        ("grows", "crashes", "more than --memory-limit"),
+        pytest.param("grows", "crashes", "more than --memory-limit", marks=pytest.mark.thorough),
     ],
 )
 def test_a_case_that_fails_is_a_row_and_the_next_one_is_tried(

@@ -226,6 +226,7 @@ def test_two_runs_of_a_script_are_compared_line_by_line(bench: Bench) -> None:
     assert "train.py: whole program (cpu)" in said.out
 
 
+@pytest.mark.thorough
 def test_a_program_that_hangs_is_ended_and_the_next_one_runs(bench: Bench) -> None:
     bench.backend("keras9/other")
     hangs = "if 'other' in os.environ['KERAS_HOME']:\n    import time\n    time.sleep(600)\nfit(2)\n"
