@@ -110,12 +110,8 @@ def _grid(table: Table, without: tuple[str, ...], lines: int) -> str:
     heads, rows = _cells(table, without, lines)
     # The heads are rows like the others: as headers, tabulate would make each column two blanks wider.
     rules = ["-" * max(map(_length, column)) for column in zip(*heads, *rows, strict=True)]
-    return tabulate(
-        [*heads, rules, *rows],
-        tablefmt="plain",
-        colalign=["left" if one in table.text_columns else "right" for one in table.columns if one not in without],
-        disable_numparse=True,
-    )
+    align = ["left" if one in table.text_columns else "right" for one in table.columns if one not in without]
+    return tabulate([*heads, rules, *rows], tablefmt="plain", colalign=align, disable_numparse=True)
 
 
 def _title(column: str, width: int, lines: int) -> list[str]:
