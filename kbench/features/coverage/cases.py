@@ -12,14 +12,9 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from kbench.features.coverage import inputs
+from kbench.features.coverage.arguments import GIVEN, KEPT, OF_NAME, UNEQUAL, VARIED, others, pairs
 from kbench.features.coverage.events import Public
 from kbench.features.coverage.values import ProbeCase
-
-
-def _python(code: str) -> dict[str, str]:
-    """A setting that JSON cannot have: an expression of keras and np."""
-    return {"python": code}
-
 
 OF_LAYERS = ("image", "sequence", "vectors", "volume", "whole numbers")
 OF_SEVERAL = ("two sequences", "two vectors")
@@ -34,7 +29,7 @@ FIRST = {
     "layers.CategoryEncoding": ("whole numbers",),
     "layers.Embedding": ("whole numbers",),
     "layers.IntegerLookup": ("whole numbers",),
-    "layers.Masking": ("masked sequence",),
+    "layers.Masking": ("zeroed sequence",),
     "ops.dtype": ("whole numbers",),
     "ops.multi_hot": ("whole numbers",),
     "ops.one_hot": ("whole numbers",),
@@ -44,67 +39,6 @@ FIRST = {
     **dict.fromkeys(("ops.average_pool", "ops.max_pool", "ops.adaptive_*_pool", "ops.unfold"), ("image",)),
 }
 
-_LSTM = _python("keras.layers.LSTM(3, return_sequences=True)")
-_CELL = _python("keras.layers.LSTMCell(3)")
-_DENSE = _python("keras.layers.Dense(3)")
-# What has to be given, by the argument's name; before that, by the name of what it is given to.
-GIVEN: Mapping[str, Any] = {
-    "units": 3, "filters": 2, "kernel_size": 3, "pool_size": 2, "rate": 0.3, "stddev": 0.3, "n": 2, "dims": [2, 1],
-    "target_shape": [-1], "input_dim": 6, "output_dim": 3, "axes": 1, "layer": _DENSE, "cell": _CELL, "num_heads": 2,
-    "key_dim": 3, "height": 4, "width": 4, "scale": 0.5, "num_tokens": 6, "theta": 0.5, "head_dim": 3, "num_bins": 4,
-    "num_query_heads": 2, "num_key_value_heads": 1, "bin_boundaries": [-0.5, 0.0, 0.5], "num_classes": 4, "k": 2,
-    "max_length": 10, "value": 0.5, "factor": 0.1, "shape": [200, 150], "axis": 0, "axis1": 0, "axis2": 1,
-    "dtype": "float32", "repeats": 2, "shift": 1, "pad_width": 1, "num": 5, "start": 0, "stop": 4, "newshape": [-1],
-    "source": 0, "destination": 1, "num_segments": 4, "size": [4, 4], "sequence_length": 2, "sequence_stride": 1,
-    "alpha": 1.5, "beta": 2.0, "counts": 5.0, "probabilities": 0.4, "num_samples": 200, "num_thresholds": 20,
-    "min_value": 0.1, "max_value": 0.8, "target_class_ids": [0, 1], "recall": 0.5, "precision": 0.5,
-    "sensitivity": 0.5, "specificity": 0.5, "x_min": -0.5, "x_max": 0.5, "q": 0.3, "indices_or_sections": 3,
-    "reps": 2, "N": 3, "M": 3, "fft_length": 8, "activation": "tanh", "output_size": 2, "height_factor": 0.2,
-    "width_factor": 0.2, "block_size": 2, "threshold": 0.1, "default_value": 7.0, "fill_value": 0.3,
-    "start_indices": [1, 0], "max_val": 1.0, "equation": "abc,cd->abd", "output_shape": [None, 3],
-    "fn": _python("keras.losses.mean_squared_error"), "function": _python("lambda x: 2 * x + 1"),
-    "inner_optimizer": _python("keras.optimizers.SGD()"),
-    "optimizer_map": _python("keras.optimizers.OptimizerMap(keras.optimizers.Adam(0.1))"),
-    "layers": [_python("keras.layers.Rescaling(0.5)"), _python("keras.layers.Rescaling(1.0, 1.0)")],
-    "bins": _python("np.array([-0.5, 0.0, 0.5])"), "normalizer": _python("2 * np.ones((4, 5), 'float32')"),
-}  # fmt: skip
-_WINDOW = {"x": 7}
-OF_NAME: Mapping[str, Mapping[str, Any]] = {
-    "layers.Bidirectional": {"layer": _LSTM},
-    "layers.CategoryEncoding": {"num_tokens": 6},
-    "layers.ConvLSTM1D": {"kernel_size": 2},
-    "layers.ConvLSTM2D": {"kernel_size": 2},
-    "layers.ConvLSTM3D": {"kernel_size": 2},
-    "layers.ConvRNN2D": {"cell": _python("keras.layers.ConvLSTM2DCell(2, 2)")},
-    "layers.Discretization": {"bin_boundaries": [-0.5, 0.0, 0.5]},
-    "layers.GroupNormalization": {"groups": 2},
-    "layers.IntegerLookup": {"vocabulary": [1, 2]},
-    "layers.MelSpectrogram": {"fft_length": 16, "sequence_stride": 8, "num_mel_bins": 4},
-    "layers.Normalization": {"mean": 0.2, "variance": 0.5},  # which it would have to be adapted for
-    "layers.Permute": {"dims": [2, 1, 3]},
-    "layers.RandomPosterization": {"factor": 4},
-    "layers.STFTSpectrogram": {"frame_length": 8, "frame_step": 4, "fft_length": 8},
-    "layers.StringLookup": {"vocabulary": ["cat", "dog"]},
-    "layers.TextVectorization": {"vocabulary": ["cat", "dog"]},
-    "ops.bartlett": _WINDOW, "ops.blackman": _WINDOW, "ops.hamming": _WINDOW, "ops.hanning": _WINDOW,
-    "ops.kaiser": _WINDOW,
-    "ops.batch_normalization": {"axis": -1},
-    "ops.broadcast_to": {"shape": [2, 3, 3]},
-    "ops.ctc_decode": {"sequence_lengths": _python("np.array([5, 4], 'int32')")},
-    "ops.fold": {"output_size": [4, 4], "kernel_size": 2},
-    "ops.istft": {"sequence_length": 8, "sequence_stride": 4},
-    "ops.geomspace": {"start": 1, "stop": 4},
-    "ops.multi_hot": {"num_classes": 4},
-    "ops.rearrange": {"pattern": "b t c -> (b c) t"},
-    "ops.scatter": {"shape": [6]},
-    "ops.scatter_update": {"indices": _python("np.array([[2], [0]])")},
-    "ops.slice": {"shape": [2, 2]},
-    "ops.stft": {"sequence_length": 8, "sequence_stride": 4},
-    "ops.take_along_axis": {"axis": 0},
-    "ops.unravel_index": {"shape": [2, 3]},
-    "ops.view": {"dtype": "int16"},
-    "random.randint": {"minval": 0, "maxval": 9},
-}  # fmt: skip
 # Of a layer or an optimizer: what makes it. Of others: what is computed from x0, x1, ...; in place of the plain call.
 CODE: Mapping[str, tuple[str, ...]] = {
     "initializers.STFT": ("keras.initializers.STFT()((8, 1, 5))", "keras.initializers.STFT('imag')((8, 1, 5))"),
@@ -150,44 +84,6 @@ WITHOUT: Mapping[str, str] = {
         "it wraps what a single framework has",
     ),
 }
-_PAD = {"padding": "same"}
-# Values of what may be given, by the argument's name or by both names; a mapping has several settings. A flag is also
-# turned, and another number halved.
-VARIED: Mapping[str, tuple[Any, ...]] = {
-    "padding": ("same", "causal"), "strides": (2, {**_PAD, "strides": 2}), "dilation_rate": (2,),
-    "data_format": ("channels_first",), "activation": ("relu", "tanh"), "recurrent_activation": ("hard_sigmoid",),
-    "depth_multiplier": (2,), "groups": ({"groups": 3, "filters": 3},), "merge_mode": ("sum", "ave", "mul"),
-    "interpolation": ("bilinear",), "axis": (1,), "cropping": (1,), "size": (2,), "score_mode": ("concat",),
-    "value_dim": (2,), "reduction": ("sum",), "label_smoothing": (0.1,), "momentum": (0.5,), "clipnorm": (0.1,),
-    "clipvalue": (0.01,), "weight_decay": (0.1,), "implementation": (1,), "learning_rate": (0.1,), "lr": (0.1,),
-    "epsilon": (0.1,), "offset": (1,), "decimals": (1,), "side": ("right",), "initial": (0.5,),
-    "method": ("lower", "nearest"), "bins": (4,), "num_segments": (5,), "bias_axes": ("d",), "ord": (1,),
-    "order": (1,), "strategy": ("beam_search",), "backward_layer": (_python(
-        "keras.layers.LSTM(3, return_sequences=True, go_backwards=True, activation='relu')"
-    ),),
-    "layers.GroupNormalization.groups": (3,),
-    "layers.CategoryEncoding.output_mode": ("count",),
-    "layers.RNN.cell": (_python("keras.layers.GRUCell(3)"), _python("keras.layers.SimpleRNNCell(3)")),
-    "ops.average.weights": (_python("np.arange(9.0, dtype='float32').reshape(3, 3)"),),
-    "ops.bincount.weights": (_python("np.arange(10.0, dtype='float32')"),),
-    "ops.clip.x_min": (0.6,),
-    "ops.conv_transpose.output_padding": ({"strides": 2, "output_padding": 1},),
-    "ops.correlate.mode": ("same", "full"),
-    "ops.diag.k": (1, -1), "ops.eye.k": (1, -1), "ops.tri.k": (1, -1), "ops.tril.k": (1, -1), "ops.triu.k": (1, -1),
-    "ops.dot_product_attention.mask": (_python("np.tril(np.ones((1, 1, 5, 5), bool))"),),
-    "ops.dot_product_attention.scale": (0.3,),
-    "ops.pad.mode": ("reflect", "symmetric"),
-    "ops.rot90.k": (2,),
-    "ops.scatter_update.reduction": ("add", "max", "min", "mul"),
-    "ops.stft.window": ("hamming", None),
-    "ops.trapezoid.x": (_python("np.array([0.0, 1.0, 3.0], 'float32')"),),
-}  # fmt: skip
-KEPT = frozenset({
-    "trainable", "stateful", "sparse", "ragged", "dynamic", "autocast", "dtype", "name", "seed", "use_ema",
-    "jit_compile", "loss_scale_factor", "gradient_accumulation_steps", "ema_momentum", "weighted", "from_logits",
-    "ema_overwrite_frequency", "input_length", "flash_attention", "max_norm", "thresholds", "use_locking",
-    "synchronized", "sorted", "dropout", "recurrent_dropout",
-})  # fmt: skip
 ARRAYS = frozenset({
     "x", "x1", "x2", "inputs", "input", "a", "b", "y", "tensor", "tensors", "array", "values", "operand", "image",
     "images", "logits", "indices", "target", "output", "y_true", "y_pred", "condition", "arrays", "xs", "w", "v",
@@ -199,6 +95,10 @@ LISTED = ("ops.stack", "ops.fft", "ops.fft2", "ops.ifft2", "ops.irfft", "ops.ist
 # They draw their own numbers.
 RANDOM = ("random.*", "initializers.*")
 EXACT = tuple(f"initializers.{one}" for one in ("Zeros", "Ones", "Constant", "Identity", "STFT"))
+# They draw some numbers once for a batch, whose moments say little.
+OF_A_BATCH = ("layers.AugMix", "layers.RandAugment", "layers.RandomElasticTransform")
+# With what a layer draws in training, on numbers between -1 and 1.
+DRAWN: Mapping[str, Any] = {"dropout": 0.37, "recurrent_dropout": 0.23, "value_range": [-1, 1]}
 SEQUENCES = (
     "RNN", "LSTM", "GRU", "Bidirectional", "Attention", "TimeDistributed", "GlobalAveragePooling1D", "Concatenate",
 )  # fmt: skip
@@ -235,6 +135,39 @@ def make(public: Mapping[str, Public], only: str = "", quick: bool = False, seed
 
 
 def _of_name(about: Public) -> Iterator[ProbeCase]:
+    plain = _plain(about)
+    if plain is None:
+        return
+    if code := CODE.get(about.name, ()):
+        yield from (replace(plain, code=one) for one in code)
+        return
+    module, _, name = about.name.partition(".")
+    varied = _varied(about, plain.settings)
+    of_errors = module in OF_MODULES and about.name not in inputs.OWN and "entropy" not in name.lower()
+    wide = ("wide numbers",) if of_errors else ()
+    yield plain
+    yield from _one_changed(plain, varied, wide)
+    if wide:
+        yield replace(plain, inputs=wide)
+    yield from _several_changed(plain, varied)
+    known = {one for one, _, _ in about.parameters}
+    if module == "layers":
+        yield from _more_of_layer(plain, known, about.optional or ())
+        if "training" in (about.optional or ()):
+            yield from _in_training(plain, known, varied)
+    elif module == "optimizers":
+        yield replace(plain, inputs=(inputs.REPEATED,))
+    elif (module in OF_MODULES or {*plain.arrays} == {"target", "output"}) and about.name not in inputs.OWN:
+        if name[:1].isupper():
+            yield replace(plain, inputs=("weighted probabilities", "weighted labels"), outputs_only=True)
+            yield replace(plain, inputs=("masked predictions",), masked=True, outputs_only=True)
+        yield replace(plain, inputs=("certain", "certain labels"), outputs_only=True)
+    elif module in ("ops", "activations") and about.name not in (*inputs.OWN, *FIRST, *NO_EDGES):
+        yield from _more_of_function(plain, known) if plain.arrays and not _is_listed(plain) else ()
+
+
+def _plain(about: Public) -> ProbeCase | None:
+    """The name with what it has to be given; None if that is not known."""
     module, _, name = about.name.partition(".")
     special = OF_NAME.get(about.name, {})
     takes_arrays = about.parameters and name[:1].islower() and module not in ("layers", "optimizers")
@@ -242,55 +175,101 @@ def _of_name(about: Public) -> Iterator[ProbeCase]:
         one for one, needed, _ in about.parameters if takes_arrays and one in ARRAYS and needed and one not in special
     ]
     settings: dict[str, Any] = {}
-    code = CODE.get(about.name, ())
     for argument, needed, _ in about.parameters:
-        if not code and (argument in special or (needed and argument not in arrays)):
-            value = special.get(argument, GIVEN.get(argument))
-            if value is None:
-                return
-            settings[argument] = value
-    if about.name in WITHOUT:
-        return
-    listed = bool(LISTS & {*arrays}) or about.name in LISTED
-    apart = len(about.called or ()) > 1 if module == "layers" else not listed
+        if about.name not in CODE and (argument in special or (needed and argument not in arrays)):
+            settings[argument] = special.get(argument, GIVEN.get(argument))
+    if about.name in WITHOUT or None in settings.values():
+        return None
+    known = {one for one, _, _ in about.parameters}
+    case = ProbeCase(0, about.name, settings, (), tuple(arrays))
+    apart = len(about.called or ()) > 1 if module == "layers" else not _is_listed(case)
     own = (about.name,) if about.name in inputs.OWN else ()
     first = own or _of_pattern(FIRST, about.name) or _inputs(module, name, arrays, apart)
-    drawn = any(fnmatchcase(about.name, one) for one in RANDOM) and about.name not in EXACT
-    weights = (0.1, 0.6) if "Normalization" in name else (-0.5, 0.5)  # among them is a variance
-    known = {one for one, _, _ in about.parameters}
-    trained = any(one.endswith("_initializer") for one in known)
-    draws = "seed" in known and not trained  # not a layer with weights, whose dropout is 0
-    plain = ProbeCase(
-        0, about.name, settings, first, tuple(arrays), apart, random=drawn, draws=draws, weights=weights
+    if "axis" in known and first == OF_FUNCTIONS[1]:
+        first = ("sequence", *first)  # a symmetric matrix is the same along both
+    return replace(
+        case,
+        inputs=first,
+        apart=apart,
+        random=any(fnmatchcase(about.name, one) for one in RANDOM) and about.name not in EXACT,
+        draws="seed" in known and not _has_weights(known),
+        weights=(0.1, 0.6) if "Normalization" in name else (-0.5, 0.5),  # among them is a variance
     )
 
-    if code:
-        yield from (replace(plain, code=one) for one in code)
-        return
-    yield plain
+
+def _is_listed(case: ProbeCase) -> bool:
+    """Whether it takes its arrays in a list."""
+    return bool(LISTS & {*case.arrays}) or case.name in LISTED
+
+
+def _has_weights(parameters: Set[str]) -> bool:
+    """Whether it is a layer with weights, whose dropout is 0."""
+    return any(one.endswith("_initializer") for one in parameters)
+
+
+def _one_changed(
+    plain: ProbeCase, varied: Mapping[str, Sequence[Mapping[str, Any]]], wide: tuple[str, ...]
+) -> Iterator[ProbeCase]:
+    """With each setting; a threshold of errors and the like also on wide numbers."""
+    for argument, of in varied.items():
+        for number, more in enumerate(of):
+            several = number > 0 and isinstance(next(iter(more.values())), (int, float))
+            one = replace(plain, settings={**plain.settings, **more}, varies=argument, outputs_only=several)
+            yield one
+            if wide and isinstance(more.get(argument), float):
+                yield replace(one, inputs=wide)
+
+
+def _several_changed(plain: ProbeCase, varied: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[ProbeCase]:
+    """With settings in pairs."""
+    alone = [one for of in varied.values() for one in of]
+    for more in pairs(varied) if len(varied) > 1 else ():
+        if more and more not in alone:
+            yield replace(plain, settings={**plain.settings, **more}, outputs_only=True)
+
+
+def _varied(about: Public, settings: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """The other settings of each argument that may change the result."""
+    found = {}
     for argument, needed, default in about.parameters:
-        if argument not in KEPT and (not needed or f"{about.name}.{argument}" in VARIED):
-            for one in _others(about.name, argument, settings.get(argument, default)):
-                more = one if isinstance(one, Mapping) and "python" not in one else {argument: one}
-                yield replace(plain, settings={**settings, **more})
-    if module == "layers":
-        yield from _more_of_layer(plain, name, known, trained)
-    elif module == "optimizers":
-        yield replace(plain, inputs=(inputs.REPEATED,))
-    elif (module in OF_MODULES or {*arrays} == {"target", "output"}) and not own:
-        yield replace(plain, inputs=("certain", "certain labels"), outputs_only=True)
-    elif arrays and module in ("ops", "activations") and not listed and about.name not in (*own, *FIRST, *NO_EDGES):
-        yield from _more_of_function(plain, known)
+        value = settings.get(argument, default)
+        is_varied = not needed or f"{about.name}.{argument}" in VARIED or argument in UNEQUAL
+        if argument in KEPT or not (is_varied or isinstance(value, float)):
+            continue
+        if of := others(about.name, argument, value):
+            found[argument] = of
+    return found
 
 
-def _more_of_layer(plain: ProbeCase, name: str, parameters: Set[str], trained: bool) -> Iterator[ProbeCase]:
-    """The layer behind a mask, on ties, on one small sample, on edges and in float16."""
-    if any(part in name for part in SEQUENCES) and "Cell" not in name and "Conv" not in name:
-        several = plain.apart or plain.inputs == OF_SEVERAL or name == "Concatenate"
-        masked = replace(plain, masked=True, inputs=("two masked sequences" if several else "masked sequence",))
-        yield masked
-        if {"return_sequences", "go_backwards"} <= parameters:
-            yield replace(masked, settings={**plain.settings, "return_sequences": True, "go_backwards": True})
+def _in_training(
+    plain: ProbeCase, parameters: Set[str], varied: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> Iterator[ProbeCase]:
+    """The layer called as in training; what it draws then by its moments."""
+    trained = replace(plain, training=True, outputs_only=True)
+    if not {"seed", "dropout"} & parameters:
+        yield trained
+        for argument, of in varied.items():
+            if "Normalization" in plain.name:
+                yield from (replace(trained, settings={**plain.settings, **one}, varies=argument) for one in of)
+        return
+    settings = {**plain.settings, "seed": 3}
+    settings |= {key: value for key, value in DRAWN.items() if key in parameters}
+    of_images = bool({"data_format", "value_range"} & parameters)  # which takes long
+    kinds = ("many image",) if of_images else ("many vectors", "many sequence")
+    many = replace(trained, settings=settings, inputs=kinds, random=True, draws=False)
+    if plain.inputs[:1] == OF_LAYERS[:1] and "seed" in parameters and plain.name not in OF_A_BATCH:
+        yield many
+        for argument, of in varied.items():
+            if plain.draws and not of_images:
+                yield from (replace(many, settings={**settings, **one}, varies=argument) for one in of)
+
+
+def _more_of_layer(plain: ProbeCase, parameters: Set[str], optional: Sequence[str]) -> Iterator[ProbeCase]:
+    """The layer behind a mask, on ties, on one small sample, on edges and in float16. optional: what its call may be
+    given.
+    """
+    yield from _behind_a_mask(plain, parameters, optional)
+    trained = _has_weights(parameters)
     tied = _of_kind(inputs.TIED, plain)
     if tied and not (trained or plain.draws):  # whose gradients depend on how a backend breaks them
         yield replace(plain, inputs=tied)
@@ -302,6 +281,26 @@ def _more_of_layer(plain: ProbeCase, name: str, parameters: Set[str], trained: b
         yield replace(plain, inputs=("edges of vectors", "two edges of vectors"), outputs_only=True)
     if any(one != "words" for name in plain.inputs for one, _ in inputs.INPUTS[name]):
         yield replace(plain, dtype=FLOAT16, outputs_only=True)
+
+
+def _behind_a_mask(plain: ProbeCase, parameters: Set[str], optional: Sequence[str]) -> Iterator[ProbeCase]:
+    """What the layer does with a mask, or whether it hands it on; also where all of a sample is masked."""
+    name = plain.name.partition(".")[2]
+    if "Cell" in name or (*plain.inputs[-2:],) != OF_SEVERAL:
+        return
+    of_images = bool({"data_format", "value_range"} & parameters)
+    takes = "mask" in optional or (any(part in name for part in SEQUENCES) and "Conv" not in name)
+    several = plain.apart or plain.inputs == OF_SEVERAL or name == "Concatenate"
+    sequence = ("two masked sequences",) if several else ("masked sequence", "two masked sequences")
+    masked = replace(plain, masked=True, inputs=sequence, outputs_only=not takes)
+    if takes or not of_images:
+        yield masked
+    if takes and not several:
+        yield replace(masked, inputs=("all masked sequence",), outputs_only=True)
+    if takes and "training" in optional:
+        yield replace(masked, training=True, outputs_only=True)
+    if {"return_sequences", "go_backwards"} <= parameters:
+        yield replace(masked, settings={**plain.settings, "return_sequences": True, "go_backwards": True})
 
 
 def _of_kind(kind: str, plain: ProbeCase) -> tuple[str, ...]:
@@ -328,7 +327,7 @@ def _inputs(module: str, name: str, arrays: Sequence[str], apart: bool) -> tuple
     if module == "layers":
         return OF_SEVERAL if apart else (*OF_LAYERS, *OF_SEVERAL)
     if module == "optimizers":
-        return ("numbers",)
+        return ("gradients",)
     if module in OF_MODULES or {*arrays} in ({"target", "output"}, {"y_true", "y_pred"}):
         return ("probabilities", "labels")
     if arrays == ["inputs"]:  # of poolings and the like
@@ -338,21 +337,3 @@ def _inputs(module: str, name: str, arrays: Sequence[str], apart: bool) -> tuple
     if not arrays and module not in ("initializers", "random", "ops"):  # an object that is called with an array
         return OF_FUNCTIONS[1]
     return OF_FUNCTIONS.get(len(arrays), ())
-
-
-def _others(name: str, argument: str, default: Any) -> Sequence[Any]:
-    """Other values than the default that an argument of `name` may have."""
-    values = VARIED.get(f"{name}.{argument}", VARIED.get(argument))
-    if values is not None:
-        if argument == "padding":
-            if not isinstance(default, str):
-                return [1 if default != 1 else 2]
-            return [value for value in values if value != default and (value != "causal" or ".Conv1D" in name)]
-        if argument == "strides" and "pool" in name.lower():  # whose default is the size of the pool
-            return (1, {**_PAD, "strides": 1}, {**_PAD, "strides": 3})
-        return [value for value in values if value != default]
-    if isinstance(default, bool):
-        return [not default]
-    if isinstance(default, float):
-        return [default / 2 if default else 0.1]
-    return []

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kbench.features.coverage.events import Case, Output
-from kbench.features.coverage.inputs import TIED
+from kbench.features.coverage.inputs import REPEATED, TIED
 from kbench.features.coverage.values import (
     CHECKS,
     CONFIG,
+    COPY,
     DIFFERS,
     ELSEWHERE,
     FIT,
@@ -26,6 +27,7 @@ from kbench.features.coverage.values import (
     GRADIENTS,
     GRAPH,
     RAISES,
+    SEED,
     STATES,
     CaseResult,
     ProbeCase,
@@ -41,6 +43,11 @@ ROUNDING = 4.0  # rounding explains so many times what the outputs move with inp
 OF_GRADIENTS = 1e-3  # of the largest gradient of the case
 NO_GRADIENT = 1e-6  # a framework may refuse to train where nothing can be learnt
 SMALL_GRADIENT = 1e-2  # a smaller one is rounded in the weight that it changes
+OF_CHANGES = 1e-3  # of each change that an optimizer makes to a weight
+STEPPED = ("gradients", REPEATED)  # inputs for which those are compared
+ULPS = 4 * float(np.finfo("float32").eps)  # of a weight, as in the guest; also FLOOR
+FLOOR = 0.01
+OF_DRAWS = 5.0  # the same of what a layer draws in training: of the deviation of a difference of two means
 OF_RANDOM = 0.1  # of the standard deviation: how far two means and deviations of 30,000 numbers may be apart
 OF_DTYPE = ("ops.nan_to_num",)  # they give the largest number of a dtype, which float64 has not in common
 UNSET = ("ops.empty", "ops.empty_like")  # whose numbers are whatever was in the memory
@@ -62,6 +69,8 @@ WORDS = {
     GRADIENTS: ("in training", "it differs"),
     FIT: ("in a graph", "a step of training differs from itself run eagerly"),
     CONFIG: ("made again of its configuration", "it differs"),
+    COPY: ("copied and pickled", "it differs"),
+    SEED: ("with a seed", "it differs from itself"),
     **{form: (f"saved in a .{form} file and loaded", "it differs") for form in FORMATS},
     ELSEWHERE: ("loaded from the file", "it differs"),
 }
@@ -123,6 +132,8 @@ def allowed(case: ProbeCase, told: Iterable[Case]) -> float:
     """By how much outputs may differ, of the largest number above 1: more where rounding moves those of most backends
     so far. One alone may be unstable; of two it has to be both.
     """
+    if case.inputs[0] in STEPPED:
+        return OF_CHANGES
     least = OF_CERTAIN if case.inputs[:1] == (CERTAIN,) else TOLERANCES.get(case.dtype, TOLERANCE)
     moves = [one.moved for one in told if one.moved is not None]
     return max(least, ROUNDING * median_low(moves)) if moves and not case.random else least
@@ -213,6 +224,15 @@ def apart(
     finite = np.isfinite(own)
     largest = max(SMALL_GRADIENT, float(np.abs(others[finite]).max(initial=0.0)))
     return float(np.abs(own[finite] - others[finite]).max(initial=0.0)) / largest
+
+
+def of_changes(own: npt.NDArray[Any], right: npt.NDArray[Any]) -> float:
+    """How far changes of weights are apart, each step's in a row below the weights that they began with, of finite
+    numbers: of each change, beyond what a weight of float32 can tell; see the guest.
+    """
+    off = np.abs(own - right) - ULPS * np.abs(np.cumsum(right, 0))
+    largest = np.abs(right).max(axis=tuple(range(1, right.ndim)), keepdims=True, initial=0.0)
+    return float(np.max(off / np.maximum(np.maximum(np.abs(right), FLOOR * largest), 1e-30), initial=0.0))
 
 
 def usual(sizes: Mapping[str, Sequence[float]], most: float) -> str:

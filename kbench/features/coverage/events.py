@@ -17,6 +17,7 @@ class Public(FeatureEvent, frozen=True, tag="public"):
     name: str  # "layers.Dense"
     parameters: tuple[tuple[str, int, Any], ...]  # name, whether it has to be given, default
     called: tuple[str, ...] | None = None  # of a layer: what its call has to be given
+    optional: tuple[str, ...] | None = None  # and what it may be given
 
 
 class Begun(FeatureEvent, frozen=True, tag="begun"):

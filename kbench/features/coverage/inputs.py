@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 Arrays = tuple[tuple[str, tuple[int, ...]], ...]  # kind and shape of each
 
 TIED = "tied"  # of -1, 0 and 1: maxima are found several times, and a relu is given its kink
-REPEATED = "repeated rows"  # of an embedding, by a batch that an optimizer is tried with
+REPEATED = "repeated gradients"  # of an embedding, by a batch that an optimizer is tried with
 SEEDS_APART = 1000  # the arrays of a case have seeds of their own, as the weights of a layer
 EDGES = "[0.5, -np.inf, 1, np.nan, -0.0, 3, -1, 0.0, 0.5, np.inf, -3, -0.5]"
 _KINDS: Mapping[str, str] = {
     "floats": "{random}.uniform(-1, 1, {shape}).astype('float32')",
+    "wide": "{random}.uniform(-3, 3, {shape}).astype('float32')",
     "positive": "{random}.uniform(0.1, 1, {shape}).astype('float32')",
     "integers": "{random}.randint(0, 4, {shape}).astype('int32')",
     "classes": "{random}.randint(1, 4, {shape}).astype('int32')",  # without 0, which is a blank
@@ -23,12 +24,21 @@ _KINDS: Mapping[str, str] = {
     "edges": "np.roll({edges}, {number}).astype('float32')",  # the same for all seeds
     "edges of vectors": "np.roll({edges}, {number}).reshape(3, 4).astype('float32')",
     "probabilities": "{random}.uniform(0.1, 1, {shape}).astype('float32')",
+    "zeroed": "{random}.uniform(-1, 1, {shape}).astype('float32')",
+    "all masked": "{random}.uniform(-1, 1, {shape}).astype('float32')",
     "masked": "{random}.uniform(-1, 1, {shape}).astype('float32')",
     "definite": "{random}.uniform(-1, 1, {shape}).astype('float32')",
+    "gradients": "{random}.uniform(-1, 1, {shape}).astype('float32')",
 }
 _THEN: Mapping[str, str] = {
+    # Those of the rows grow, shrink, change their sign twice in four steps, and are zero but in every third.
+    "gradients": "{x} = (np.abs({x}) + 0.2) * np.float32([1, -1, 1]) * np.float32([[[2.0 ** (n - 6)], "
+    "[2.0 ** (2 - n)], [(-1) ** (n // 2)], [n % 3 == 1]] for n in range(10)])",
     "probabilities": "{x} /= {x}.sum(-1, keepdims=True)",
-    "masked": "{x}[:, -2:] = 0",  # the last steps of each sequence
+    "zeroed": "{x}[:, -2:] = 0",  # the last steps of each sequence
+    # As masks.py of the guest has it.
+    "masked": "{at} = [0, 0, 1], [3 - {n}, 4 - {n}, 1 + {n}]; {x}[{at}] = 6 + 20 * np.abs({x}[{at}])",
+    "all masked": "{x}[1] = 6 + 20 * np.abs({x}[1])",
     "definite": "{x} = ({x} + {x}.T) / 4 + 2 * np.eye({last}, dtype='float32')",  # positive eigenvalues
 }
 
@@ -67,7 +77,7 @@ _TELLING: Mapping[str, Arrays] = {
     "certain labels": (("integers", (4,)), ("certain", (4, 5))),
     **{f"small {name}": arrays for name, arrays in _SMALL.items()},
     **{f"{TIED} {name}": tuple(("ties", shape) for shape in shapes) for name, shapes in _TIED.items()},
-    REPEATED: (("integers", (5, 3)), ("floats", (5, 2))),
+    REPEATED: (("integers", (10, 5, 3)), ("floats", (10, 5, 3, 2))),
 }
 TELLING = frozenset(_TELLING)
 # The arrays of one name alone.
@@ -154,7 +164,9 @@ INPUTS: Mapping[str, Arrays] = {
     "whole numbers": (("integers", (2, 5)),),
     "two vectors": _floats((3, 4), (3, 4)),
     "two sequences": _floats((2, 5, 3), (2, 5, 3)),
+    "zeroed sequence": (("zeroed", (2, 5, 3)),),
     "masked sequence": (("masked", (2, 5, 3)),),
+    "all masked sequence": (("all masked", (2, 5, 3)),),
     "two masked sequences": (("masked", (2, 5, 3)), ("masked", (2, 5, 3))),
     "definite matrix": (("definite", (3, 3)),),
     "two matrices": (("definite", (3, 3)), *_floats((3, 3))),
@@ -162,10 +174,17 @@ INPUTS: Mapping[str, Arrays] = {
     "two whole numbers": (("integers", (2, 5)), ("integers", (2, 5))),
     "two booleans": (("booleans", (2, 5)), ("booleans", (2, 5))),
     "booleans": (("booleans", (2, 5)),),
+    "masked predictions": (("probabilities", (2, 5, 5)), ("masked", (2, 5, 5))),
+    "weighted probabilities": (("probabilities", (4, 5)), ("probabilities", (4, 5)), ("positive", (4,))),
+    "weighted labels": (("integers", (4,)), ("probabilities", (4, 5)), ("positive", (4,))),
+    "many image": _floats((150, 6, 6, 3)),  # of which the moments are compared that a layer draws
+    "many sequence": _floats((1000, 5, 3)),
+    "many vectors": _floats((4000, 6)),
     "probabilities": (("probabilities", (4, 5)), ("probabilities", (4, 5))),
     "labels": (("integers", (4,)), ("probabilities", (4, 5))),
+    "wide numbers": (("wide", (4, 5)), ("wide", (4, 5))),
     "numbers and indices": (("floats", (5, 4)), ("integers", (4,))),
-    "numbers": _floats((5, 3), (5, 2)),
+    "gradients": (("gradients", (10, 4, 3)),),  # of ten steps
     **_TELLING,
     "nothing": (),
     **OWN,
@@ -190,6 +209,8 @@ def _statements(kind: str, shape: Sequence[int], number: int, seed: int) -> list
         "rows": tuple(shape[:-1]),
         "x": f"x{number}",
         "number": 5 * number,
+        "n": number,
+        "at": f"masked{number}",
         "edges": EDGES,
     }
     lines = [f"x{number} = {_KINDS[kind].format(**words)}"]

@@ -12,7 +12,6 @@ from kbench.analysis.sameness.declared import WordsOfLayers, explains
 from kbench.features.coverage import results
 from kbench.features.coverage.events import Public
 from kbench.features.coverage.events import public as public_names
-from kbench.features.coverage.inputs import REPEATED
 from kbench.features.coverage.values import DIFFERS, GRADIENTS, OUTPUTS, CaseResult, NameResult, ProbeCase
 from kbench.records.backend_keys import Explanation
 from kbench.records.layer_words import words
@@ -68,7 +67,7 @@ def _layers(case: ProbeCase, public: Mapping[str, Public]) -> Iterator[tuple[str
         return {**{argument: default for argument, _, default in parameters}, **given}
 
     module, _, name = case.name.partition(".")
-    trained = "Embedding" if case.inputs[0] == REPEATED else "Dense"
+    trained = "Embedding" if case.inputs[0].startswith("repeated") else "Dense"
     yield (trained, {}) if module == "optimizers" else (name, settings(case.name, case.settings))
     for value in case.settings.values():
         for one in value if isinstance(value, list) else [value]:

@@ -6,8 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kbench.features.coverage import inputs
-from kbench.features.coverage.values import CONFIG, ELSEWHERE, FIT, FORMATS, GRADIENTS, GRAPH, CaseResult, ProbeCase
+from kbench.features.coverage.values import (
+    CONFIG,
+    COPY,
+    ELSEWHERE,
+    FIT,
+    FORMATS,
+    GRADIENTS,
+    GRAPH,
+    CaseResult,
+    ProbeCase,
+)
 
+INSTEAD = " instead of "  # in a sentence about values that came back as others
 KERAS2 = "keras2/"  # the generation whose tensors have to be evaluated
 _NO_FLOATS = ("integers", "classes", "booleans", "words")
 _KINDS = {inputs.TIED: "ties", "small": "a small sample"}  # of whatever shape is taken
@@ -32,21 +43,21 @@ _STEPS = (  # one in a graph, and one run eagerly
 _FILE = (
     "print(model.predict({0}))",
     'model.save("model.{1}")',
-    'print(keras.models.load_model("model.{1}").predict({0}))',
+    'print(keras.models.load_model("model.{1}"{2}.predict({0}))',
 )
 _OF_CHECK = {GRADIENTS: _STEP, FIT: _STEPS, GRAPH: ("print(model({0}), model.predict({0}))",), ELSEWHERE: _FILE} | (
     dict.fromkeys(FORMATS, _FILE)
 )
-_OF_OPTIMIZERS = (  # in a file
-    'model.save("model.{0}"); model.train_on_batch(x0, x1); print(model.get_weights())',
-    'model = keras.models.load_model("model.{0}"); model.train_on_batch(x0, x1); print(model.get_weights())',
-)
 
 
 def of_case(result: CaseResult, keras_backend: str) -> str:
-    """A program of Keras that makes the inputs and the weights as the case has them, and prints the outputs."""
+    """A program of Keras that makes the inputs and the weights as the case has them, and prints the outputs; empty if
+    its inputs are not known.
+    """
     case = result.case
     chosen = result.inputs or (case.inputs[0] if case.inputs else "nothing")
+    if chosen not in inputs.INPUTS:  # of an older kbench
+        return ""
     lines = [f'import os; os.environ["KERAS_BACKEND"] = "{keras_backend}"', "import keras, numpy as np"]
     for drawn in inputs.statements(chosen, case.seed):
         lines += drawn
@@ -59,15 +70,21 @@ def of_case(result: CaseResult, keras_backend: str) -> str:
             if kind not in _NO_FLOATS
         ]
     module = case.name.partition(".")[0]
+    is_object = case.name.partition(".")[2][:1].isupper() and not case.code
+    if is_object and (result.check == COPY or (result.check == CONFIG and INSTEAD in result.sentence)):
+        return "\n".join([*lines[:2], *_of_values(case, module, result.check)]) + "\n"
     if module == "layers":
         lines += _of_layer(case, names, result.backend.startswith(KERAS2), result.check)
     elif module == "optimizers":
-        lines += _of_optimizer(case, result.check)
+        lines += _of_optimizer(case, result.backend.startswith(KERAS2), result.check)
     elif result.check == CONFIG or (result.check in (GRAPH, GRADIENTS) and names):
         lines += _of_check(case, module, names, result.check)
     elif result.backend.startswith(KERAS2):
         lines += [f"{name} = keras.backend.variable({name}, dtype={name}.dtype.name)" for name in names]
         lines += [f"print(keras.backend.eval({_value_of(case, module, names)}))"]
+    elif case.masked and names:
+        value = _value_of(case, module, [names[0], f"Large()({names[1]})"])
+        lines += [*_large(False), f"print({value})"]
     elif module == "metrics" and not case.arrays:
         given = ", ".join(names)
         lines += [f"metric = {_made(case)}", f"for _ in range(2): metric.update_state({given})"]
@@ -92,21 +109,63 @@ def _value_of(case: ProbeCase, module: str, names: Sequence[str]) -> str:
 
 def _of_layer(case: ProbeCase, names: Sequence[str], in_graph: bool, check: str) -> list[str]:
     made, weights = f"layer = {_made(case)}", _weights("layer", case)
+    large = [*_large(in_graph)] if case.masked else []
     if not in_graph and check not in _OF_CHECK:
-        masks = [f"{one} = keras.layers.Masking()({one})" for one in names if case.masked]
+        masks = [f"{one} = Large()({one})" for one in names if case.masked]
         called = f"layer({_given(case, names)})"
-        return [made, *masks, called, weights, f"print({called})"]
+        lines = [*large, made, *masks, called, weights, f"outputs = {called}", "print(outputs)"]
+        lines += ["print([Mask()(one) for one in keras.tree.flatten(outputs)])"] * case.masked
+        state = "print([w for w in layer.non_trainable_weights if 'float' in str(w.dtype)])"
+        return [*lines, state] if case.training else lines
     given = [f"{'before' if check in (GRADIENTS, FIT) else 'inputs'}[{number}]" for number in range(len(names))]
-    given = [f"keras.layers.Masking()({one})" for one in given] if case.masked else given
+    given = [f"Large()({one})" for one in given] if case.masked else given
     batch = names[0] if len(names) == 1 else f"[{', '.join(names)}]"
+    own = ', {"Large": Large})' if case.masked else ")"
     return [
+        *large,
         made,
         f"inputs = [keras.layers.Input(x.shape[1:], dtype=x.dtype.name) for x in [{', '.join(names)}]]",
         *(line.format(", ".join(names)) for line in _BEFORE if check in (GRADIENTS, FIT)),
         f"outputs = layer({_given(case, given)})",
         weights,
         "model = keras.models.Model(inputs, outputs)",
-        *(one.format(batch, check if check in FORMATS else "keras") for one in _OF_CHECK.get(check, _PREDICTION)),
+        *(
+            one.format(batch, check if check in FORMATS else "keras", own)
+            for one in _OF_CHECK.get(check, _PREDICTION)
+        ),
+    ]
+
+
+def _large(in_keras2: bool) -> Sequence[str]:
+    """A layer that masks the steps that are large, and one that shows the mask that reaches it."""
+    of = "keras.backend" if in_keras2 else "keras.ops"
+    lines = (
+        "class Large(keras.layers.Layer):",
+        "    supports_masking = True",
+        "    def call(self, x):",
+        "        return x + 0.0",
+        "    def compute_mask(self, x, mask=None):",
+        f"        return {of}.less({of}.max(x, axis=-1), 5.0)",
+    )
+    mask = (
+        "class Mask(keras.layers.Layer):",
+        "    def call(self, x, mask=None):",
+        "        return keras.ops.zeros_like(x) - 1.0 if mask is None else keras.ops.cast(mask, x.dtype)",
+    )
+    return lines if in_keras2 else (*lines, *mask)
+
+
+def _of_values(case: ProbeCase, module: str, check: str) -> list[str]:
+    """What an object holds, and what it holds when it comes back."""
+    back = f"keras.{module}.deserialize(keras.{module}.serialize(made))"
+    if check == COPY:
+        back = "pickle.loads(pickle.dumps(copy.deepcopy(made)))"
+    return [
+        *["import copy, pickle"] * (check == COPY),
+        f"made = {_made(case)}",
+        f"again = {back}",
+        "print(vars(made))",
+        "print(vars(again))",
     ]
 
 
@@ -142,17 +201,37 @@ def _of_check(case: ProbeCase, module: str, names: Sequence[str], check: str) ->
     return [*lines, f"print(function({', '.join(names)}), model.predict(arrays)[0])"]
 
 
-def _of_optimizer(case: ProbeCase, check: str) -> list[str]:
-    layers = "keras.layers.Dense(2, input_shape=(3,))"
-    if case.inputs[0] == inputs.REPEATED:
-        layers = "keras.layers.Embedding(4, 2, input_shape=(3,)), keras.layers.Flatten(), keras.layers.Dense(2)"
-    model = [f"model = keras.Sequential([{layers}])", _weights("model", case)]
-    steps = "for _ in range(3): model.train_on_batch(x0, x1)"
-    shown = _OF_OPTIMIZERS if check in FORMATS else ("print(model.get_weights())",)
+def _of_optimizer(case: ProbeCase, in_keras2: bool, check: str) -> list[str]:
+    """Ten steps of a model whose gradients are those that the loss is given, and more where it was saved."""
+    repeated = case.inputs[0] == inputs.REPEATED
+    layer = (
+        "keras.layers.Embedding(4, 2, input_shape=(3,))" if repeated else "keras.layers.Dense(3, input_shape=(4,))"
+    )
     how = ", run_eagerly=eagerly" * (check == GRAPH)
-    compiled = f'model.compile(loss="mse", optimizer={_made(case)}{how})'
-    lines = [*model, compiled, steps, *(line.format(check) for line in shown)]
-    return ["for eagerly in (False, True):", *(f"    {line}" for line in lines)] if how else lines
+    steps = [
+        "weights = [model.get_weights()]",
+        "for n in range(10):",
+        f"    model.train_on_batch({'x0[n], x1[n]' if repeated else 'np.eye(4), x0[n]'})",
+        "    weights.append(model.get_weights())",
+        "print([np.stack([of[0], *np.diff(of, axis=0)]) for of in zip(*weights)])  # at first, and each change",
+    ]
+    again = [
+        f'model.save("model.{check}")',
+        *steps,
+        f'model = keras.models.load_model("model.{check}", {{"loss": loss}})',
+    ]
+    made = [
+        f"model = keras.Sequential([{layer}])",
+        _weights("model", case),
+        "sizes = np.array([[1.0], [0.01], [10.0], [0.1]])",
+        "model.set_weights([w * sizes if len(w) == 4 else w for w in model.get_weights()])",
+        f"model.compile(loss=loss, optimizer={_made(case)}{how})",
+        *steps,
+        *(again + steps if check in FORMATS else []),
+    ]
+    of = "backend" if in_keras2 else "ops"
+    loss = ["def loss(y_true, y_pred):", f"    return keras.{of}.sum(y_true * y_pred, -1)"]
+    return [*loss, "for eagerly in (False, True):", *(f"    {line}" for line in made)] if how else [*loss, *made]
 
 
 def _given(case: ProbeCase, names: Sequence[str]) -> str:
@@ -160,7 +239,8 @@ def _given(case: ProbeCase, names: Sequence[str]) -> str:
     if "Cell" in case.name and len(names) > 1:
         return f"{names[0]}, states=[{', '.join(names[1:])}]"
     joined = ", ".join(names)
-    return joined if case.apart or len(names) == 1 else f"[{joined}]"
+    training = ", training=True" * case.training
+    return f"{joined if case.apart or len(names) == 1 else f'[{joined}]'}{training}"
 
 
 def _weights(of: str, case: ProbeCase) -> str:
@@ -193,4 +273,5 @@ def in_words(case: ProbeCase) -> str:
     first = case.inputs[0]
     kind = next((words for start, words in _KINDS.items() if first.startswith(f"{start} ")), first)
     on = f" on {kind}" if first in inputs.TELLING else ""
-    return f"{words}{' behind a mask' * case.masked}{on}{f' in {case.dtype}' if case.dtype else ''}"
+    how = f"{' behind a mask' * case.masked}{' in training' * case.training}"
+    return f"{words}{how}{on}{f' in {case.dtype}' if case.dtype else ''}"

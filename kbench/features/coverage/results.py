@@ -18,9 +18,11 @@ import numpy as np
 from kbench.errors import UserError
 from kbench.features.coverage import events
 from kbench.features.coverage.checks import (
+    OF_DRAWS,
     OF_DTYPE,
     OF_GRADIENTS,
     OF_RANDOM,
+    STEPPED,
     TOLERANCE,
     UNSET,
     UP_TO_SIGNS,
@@ -28,10 +30,13 @@ from kbench.features.coverage.checks import (
     allowed,
     apart,
     numbers_of,
+    of_changes,
     usual,
     with_checks,
 )
+from kbench.features.coverage.effects import with_effects
 from kbench.features.coverage.events import Case, Output
+from kbench.features.coverage.inputs import INPUTS
 from kbench.features.coverage.values import (
     ABSENT,
     CHECKS,
@@ -119,7 +124,7 @@ def names(run: RunResults) -> list[NameResult]:
             compared = [row for case in own if (row := _compare(case, here, managed))]
             for backend in shown:
                 if backend in here:
-                    rows = [row[backend] for row in compared]
+                    rows = with_effects([row[backend] for row in compared], here[backend].cases)
                     found.append(_of_name(name, backend, here[backend], rows, [case.id for case in own]))
     return found
 
@@ -274,7 +279,7 @@ def _difference(
         if one.kind != against.kind and not (case.name in UP_TO_SIGNS and {one.kind, against.kind} == {"f", "c"}):
             return f"{_KINDS.get(one.kind, one.kind)} instead of {_KINDS.get(against.kind, against.kind)}", math.inf
         if case.random:
-            size = max(size, _of_random(values, right))
+            size = max(size, _of_random(values, right) * _draws(case))
             continue
         mine, theirs = (np.sort(np.abs(x)) if case.name in UP_TO_SIGNS else x for x in (values, right))
         if case.name in OF_DTYPE:
@@ -284,7 +289,9 @@ def _difference(
         finite = np.isfinite(mine) & np.isfinite(theirs)
         if not np.array_equal(mine[~finite], theirs[~finite], equal_nan=True):
             return "infinite in other places", math.inf
-        if finite.any():
+        if finite.all() and case.inputs[0] in STEPPED and math.prod(one.shape) == mine.size:
+            size = max(size, of_changes(mine.reshape(one.shape), theirs.reshape(one.shape)))
+        elif finite.any():
             largest = max(1.0, float(np.abs(theirs[finite]).max()))
             size = max(size, float(np.abs(mine[finite] - theirs[finite]).max()) / largest)
     return "", size
@@ -303,6 +310,12 @@ def _of_random(own: npt.NDArray[Any], other: npt.NDArray[Any]) -> float:
     spread = float(other[1])
     distance = float(np.abs(own - other).max())
     return distance if spread == 0.0 else distance / spread / OF_RANDOM * TOLERANCE
+
+
+def _draws(case: ProbeCase) -> float:
+    """How much less a distance of moments counts where a layer draws for few samples, and maybe once for each."""
+    samples = max(min(INPUTS[one][0][1][0] for one in case.inputs), 1) if case.training else 0
+    return OF_RANDOM / OF_DRAWS / math.sqrt(2 / samples) if samples else 1.0
 
 
 def cases_of(measured: Sequence[Measured]) -> dict[str, Mapping[int, Case]]:

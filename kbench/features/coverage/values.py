@@ -28,9 +28,11 @@ GRADIENTS = "gradients"
 FIT = "fit"
 GRAPH = "graph"
 CONFIG = "config"
+COPY = "copy"
+SEED = "seed"
 FORMATS = ("keras", "h5")  # of files
 ELSEWHERE = "elsewhere"
-CHECKS = (OUTPUTS, GRAPH, GRADIENTS, FIT, CONFIG, *FORMATS, ELSEWHERE)
+CHECKS = (OUTPUTS, GRAPH, GRADIENTS, FIT, CONFIG, COPY, SEED, *FORMATS, ELSEWHERE)
 BAD = (CRASHES, HANGS, DIFFERS, RAISES)
 TRIED = (*GOOD, *BAD)
 
@@ -61,6 +63,8 @@ class ProbeCase:
     dtype: str = ""  # in which a layer computes; of its inputs, too
     outputs_only: bool = False  # whether nothing but its outputs is looked at
     seed: int = 0  # of its inputs and weights
+    training: bool = False  # whether a layer is called as in training, after which its state is an output, too
+    varies: str = ""  # the argument that is other than in the plain case, alone
 
     @property
     def is_usual(self) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 
-from kbench.features.coverage import cases, inputs
+from kbench.features.coverage import arguments, cases, inputs
 from kbench.features.coverage.events import Public
 from kbench.features.coverage.program import in_words, of_case
 from kbench.features.coverage.values import CHECKS, DIFFERS, FIT, FORMATS, GRADIENTS, CaseResult
@@ -24,7 +25,11 @@ PUBLIC = {
     "layers.Conv1D": Public("layers.Conv1D", CONVOLUTION, ("inputs",)),
     "layers.Conv2D": Public("layers.Conv2D", CONVOLUTION, ("inputs",)),
     "layers.LSTM": Public("layers.LSTM", RECURRENT, ("sequences",)),
-    "layers.Dropout": Public("layers.Dropout", (("rate", 1, None), ("seed", 0, None)), ("inputs",)),
+    "layers.BatchNormalization": Public(
+        "layers.BatchNormalization", (("momentum", 0, 0.99),), ("inputs",), ("training", "mask")
+    ),
+    "layers.Dropout": Public("layers.Dropout", (("rate", 1, None), ("seed", 0, None)), ("inputs",), ("training",)),
+    "losses.Huber": Public("losses.Huber", (("delta", 0, 1.0),)),
     "layers.LSTMCell": Public("layers.LSTMCell", RECURRENT[:1], ("inputs", "states")),
     "layers.Bidirectional": Public("layers.Bidirectional", (("layer", 1, None),), ("inputs",)),
     "layers.Add": Public("layers.Add", (), ("inputs",)),
@@ -54,22 +59,71 @@ def settings(name: str, **how: Any) -> list[str]:
 
 def test_a_name_is_tried_with_what_it_needs_and_with_each_setting_that_changes_its_result() -> None:
     needed = "layers.Conv1D(filters=2, kernel_size=3"
-    assert settings("layers.Conv1D") == [
+    found = settings("layers.Conv1D")
+    assert found[:7] == [
         f"{needed})",
+        "layers.Conv1D(filters=2, kernel_size=2)",
         f"{needed}, strides=2)",
         f"{needed}, padding='same', strides=2)",
         f"{needed}, padding='same')",
         f"{needed}, padding='causal')",
         f"{needed}, use_bias=False)",
-        f"{needed}) on a small sample",
-        f"{needed}) in float16",
     ]
+    assert found[-3:] == [f"{needed}) behind a mask", f"{needed}) on a small sample", f"{needed}) in float16"]
     assert settings("optimizers.*") == [
         "optimizers.SGD()",
-        "optimizers.SGD(learning_rate=0.1)",
+        "optimizers.SGD(learning_rate=0.037)",
+        *[one for one in settings("optimizers.*") if "schedules" in one and "nesterov" not in one],
         "optimizers.SGD(nesterov=True)",
-        "optimizers.SGD() on repeated rows",
+        *[one for one in settings("optimizers.*") if "schedules" in one and "nesterov" in one],
+        "optimizers.SGD() on repeated gradients",
     ]
+
+
+@pytest.mark.parametrize(
+    ("default", "values"),
+    [(1.0, [0.37, 1.9]), (0.0, [0.37, 0.83]), (0.01, [0.0037, 0.019]), (0.999, [0.99963, 0.9981]),
+     (4, [3, 5]), (False, [True])],
+)  # fmt: skip
+def test_a_number_gets_two_generic_values_of_its_kind_and_a_flag_is_turned(default: Any, values: list[Any]) -> None:
+    assert arguments.others("losses.Huber", "unheard_of", default) == [{"unheard_of": one} for one in values]
+
+
+def test_a_rate_has_four_digits_and_a_tuple_unequal_entries() -> None:
+    assert arguments.GIVEN["rate"] != round(arguments.GIVEN["rate"], 3)
+    assert {"kernel_size": [2, 3]} in arguments.others("layers.Conv2D", "kernel_size", 3)
+    assert {"strides": [2, 1, 3]} in arguments.others("layers.Conv3D", "strides", [1, 1, 1])
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 8, 11])
+def test_each_two_arguments_are_changed_together_and_each_without_the_other(count: int) -> None:
+    names = [f"a{number}" for number in range(count)]
+    found = [{*one} for one in arguments.pairs({name: [{name: 1}, {name: 2}] for name in names})]
+    for one, other in itertools.combinations(names, 2):
+        assert {(one in row, other in row) for row in found} >= {(True, True), (True, False), (False, True)}
+    assert len(found) <= 2 * count
+
+
+def test_of_settings_that_exclude_each_other_one_is_given() -> None:
+    found = [*arguments.pairs({name: [{name: 2}] for name in ("strides", "dilation_rate", "use_bias")})]
+    assert not any({"strides", "dilation_rate"} <= {*one} for one in found)
+
+
+def test_an_argument_of_a_loss_is_also_tried_beyond_it_and_a_loss_with_weights_and_a_mask() -> None:
+    found = [(in_words(one), one.inputs[0]) for one in cases.make(PUBLIC, "losses.Huber")]
+    assert ("losses.Huber(delta=0.37)", "wide numbers") in found
+    assert {"weighted probabilities", "masked predictions"} <= {of for _, of in found}
+
+
+def test_layers_that_take_training_are_tried_so_and_what_they_draw_by_its_moments() -> None:
+    (found,) = (one for one in cases.make(PUBLIC, "layers.Dropout") if one.training and not one.varies)
+    assert found.random and found.inputs[0] == "many vectors" and found.settings == {"rate": 0.3142, "seed": 3}
+    masked = [one for one in cases.make(PUBLIC, "layers.BatchNormalization") if one.training and one.masked]
+    assert masked and not any(one.random for one in masked)
+
+
+def test_an_axis_is_tried_where_both_are_not_alike() -> None:
+    assert cases.make(PUBLIC, "ops.max")[0].inputs[0] == "sequence"
 
 
 def test_gradients_of_layers_without_weights_are_looked_at_where_they_are_not_unique() -> None:
@@ -84,14 +138,15 @@ def test_gradients_of_layers_without_weights_are_looked_at_where_they_are_not_un
 def test_the_program_of_an_optimizer_on_repeated_rows_trains_an_embedding() -> None:
     (case,) = (one for one in cases.make(PUBLIC, "optimizers.SGD") if one.inputs == (inputs.REPEATED,))
     program = of_case(CaseResult(case, "keras3/torch", DIFFERS, inputs=inputs.REPEATED), "torch")
-    assert "keras.layers.Embedding(4, 2, input_shape=(3,)), keras.layers.Flatten()" in program
-    assert "x0 = np.random.RandomState(0).randint(0, 4, (5, 3)).astype('int32')" in program
+    assert "keras.layers.Embedding(4, 2, input_shape=(3,))" in program
+    assert "x0 = np.random.RandomState(0).randint(0, 4, (10, 5, 3)).astype('int32')" in program
 
 
 def test_functions_are_tried_on_what_their_kind_is_sensitive_to() -> None:
     assert settings("ops.add") == ["ops.add()", "ops.add() on two edges"]
     assert settings("ops.max")[1:] == [
         "ops.max(axis=1)",
+        "ops.max(axis=0)",
         "ops.max() on ties",
         "ops.max() on edges",
         "ops.max(axis=1) on a size of one",
@@ -115,6 +170,7 @@ def test_a_sequence_is_also_tried_behind_a_mask_also_backwards() -> None:
     masked = [one for one in settings("layers.LSTM") if "mask" in one]
     assert masked == [
         "layers.LSTM(units=3) behind a mask",
+        "layers.LSTM(units=3) behind a mask",
         "layers.LSTM(units=3, return_sequences=True, go_backwards=True) behind a mask",
     ]
     assert settings("layers.Bidirectional")[0].startswith("layers.Bidirectional(layer=LSTM(3,")
@@ -133,7 +189,8 @@ def test_what_needs_something_unknown_has_no_case_and_neither_has_what_kbench_sa
 
 
 def test_only_mean_and_deviation_of_what_is_random_are_compared() -> None:
-    assert {one.name for one in MADE if one.random} == {"random.normal", "initializers.HeNormal"}
+    assert {one.name for one in MADE if one.random} - {"layers.Dropout"} == {"random.normal", "initializers.HeNormal"}
+    assert all(one.training for one in MADE if one.random and one.name == "layers.Dropout")
 
 
 def test_what_may_draw_without_being_trained_is_computed_twice() -> None:

@@ -344,3 +344,47 @@ def test_what_differs_on_usual_inputs_is_shown_before_what_does_on_unusual_ones(
     }
     found = tables.worst(results.names(tried(cases, facts)))
     assert [(one.case.name, one.deviation == np.inf) for one in found] == [("layers.B", False), ("layers.A", True)]
+
+
+def test_an_argument_that_changes_nothing_on_a_backend_is_named() -> None:
+    made = [
+        ProbeCase(0, NAME, {}, ("image",)),
+        ProbeCase(1, NAME, {"alpha": 0.37}, ("image",), varies="alpha"),
+        ProbeCase(2, NAME, {"alpha": 1.9}, ("image",), varies="alpha"),
+    ]
+    public = {NAME: Public(NAME, ())}
+    ignores = {number: gave(RIGHT) for number in range(3)}
+    heeds = {**ignores, 2: gave(RIGHT * 1.9)}
+    rows = results.names(tried(made, {"keras9/a": facts_of(public, heeds), "keras9/b": facts_of(public, ignores)}))
+    found = {row.backend: [(one.state, one.sentence) for one in row.cases] for row in rows}
+    assert found["keras9/a"] == [("same", "")] * 3, "one of its values changes something"
+    assert found["keras9/b"] == [
+        ("same", ""),
+        ("same", "alpha changes nothing"),
+        ("differs", "alpha changes nothing"),
+    ]
+
+
+def test_each_change_of_an_optimizer_is_compared_with_itself() -> None:
+    changes = np.array([[1.0, -0.5], [1e-3, 1e-3], [2e-3, 1e-3]])
+    how: dict[str, Any] = {"name": "optimizers.Adam", "inputs": ("gradients",)}
+
+    def gives(values: Any) -> Case:
+        return gave(values, inputs="gradients")
+
+    right = {"keras9/a": gives(changes), "keras9/b": gives(changes)}
+    assert states({**right, "keras9/c": gives(changes * (1 + 1e-4))}, **how)["keras9/c"][0] == "same"
+    later = changes * [[1], [1], [1.01]]  # 1e-5 of the weight
+    assert states({**right, "keras9/c": gives(later)}, **how)["keras9/c"][0] == "differs"
+
+
+def test_moments_of_what_few_samples_draw_may_be_further_apart() -> None:
+    moments = np.array([0.5, 1.0])
+    how: dict[str, Any] = {"name": "layers.Dropout", "random": True, "training": True}
+
+    def of(inputs: str, distance: float) -> str:
+        one, other = (gave(values, inputs=inputs) for values in (moments, moments + np.array([distance, 0])))
+        return states({"keras9/a": one, "keras9/b": one, "keras9/c": other}, inputs=(inputs,), **how)["keras9/c"][0]
+
+    assert of("many image", 0.4) == of("many vectors", 0.08) == "same"
+    assert of("many image", 0.8) == of("many vectors", 0.2) == "differs"

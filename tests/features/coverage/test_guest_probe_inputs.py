@@ -24,7 +24,28 @@ def test_numbers_move_by_their_last_place_but_not_those_that_are_meant() -> None
     assert np.array_equal(GIVEN.perturbed(edges), edges, equal_nan=True)
     (masked,) = GIVEN.drawn(inputs.all_statements()["masked sequence"])
     moved = GIVEN.perturbed(masked)
-    assert np.array_equal(moved == masked, masked == 0) and np.allclose(moved, masked, rtol=1e-6)
+    assert np.all(moved != masked) and np.allclose(moved, masked, rtol=1e-6)
+
+
+def test_values_below_a_mask_are_large_and_different() -> None:
+    first, other = GIVEN.drawn(inputs.all_statements()["two masked sequences"])
+    for one in (first, other):
+        assert (one.max(-1) > 5).sum() == 3 and np.abs(one[one < 5]).max() < 1
+    assert len({*first[first > 5]}) == 9 and not np.array_equal(first > 5, other > 5)
+
+
+def test_gradients_grow_shrink_change_their_sign_and_are_zero() -> None:
+    (found,) = GIVEN.drawn(inputs.all_statements()["gradients"])
+    grows, shrinks, changes, sparse = np.moveaxis(found, 1, 0)
+    assert np.abs(grows[-1]).min() > 10 * np.abs(grows[0]).max() and np.all(grows[:, 0] > 0)
+    assert np.abs(shrinks[0]).min() > 10 * np.abs(shrinks[-1]).max()
+    assert (np.diff(np.sign(changes), axis=0) != 0).sum(0).min() == 4
+    assert (sparse == 0).all(1).sum() == 7
+
+
+def test_a_layer_is_called_as_in_training_where_the_case_says_so() -> None:
+    case = {"name": "layers.Dropout", "apart": False, "training": True}
+    assert GIVEN.called(case, lambda x, training=False: (x, training), [1]) == (1, True)
 
 
 def test_a_case_gets_its_arrays_one_by_one_or_as_a_list() -> None:
@@ -41,6 +62,13 @@ def test_the_states_of_a_cell_are_no_further_inputs() -> None:
     def layer(*tensors: Any, states: Any = None) -> tuple[Any, Any]:
         return tensors, states
 
-    assert GIVEN.called({"name": "layers.LSTMCell", "apart": True}, layer, [1, 2, 3]) == ((1,), [2, 3])
-    assert GIVEN.called({"name": "layers.Add", "apart": False}, layer, [1, 2]) == (([1, 2],), None)
-    assert GIVEN.called({"name": "layers.Attention2", "apart": True}, layer, [1, 2]) == ((1, 2), None)
+    plain = {"training": False}
+    assert GIVEN.called({"name": "layers.LSTMCell", "apart": True, **plain}, layer, [1, 2, 3]) == (
+        (1,),
+        [2, 3],
+    )
+    assert GIVEN.called({"name": "layers.Add", "apart": False, **plain}, layer, [1, 2]) == (([1, 2],), None)
+    assert GIVEN.called({"name": "layers.Attention2", "apart": True, **plain}, layer, [1, 2]) == (
+        (1, 2),
+        None,
+    )

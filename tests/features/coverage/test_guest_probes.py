@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from guest_modules import guest
 
+from kbench.features.coverage import checks as host
+
 START = np.array([[0.5, -1.0, 0.25]])
 
 
@@ -66,3 +68,28 @@ def test_two_results_differ_by_the_largest_number_or_in_words(modules: list[Modu
     assert checks.unlike(*of_random, is_random=True) == {"off": 0.25}
     assert checks.furthest([START], [START + 0.5]) == {"off": 0.5}
     assert checks.furthest([START * np.nan], [START]) == {"how": "not a number"}
+
+
+def test_changes_are_compared_with_themselves_but_for_what_a_weight_cannot_tell(tmp_path: Path) -> None:
+    with guest(tmp_path, "kbench_coverage.steps") as (steps,):
+        changes = np.array([[1.0, 1.0], [1e-3, 1e-4], [0.0, 1e-4]])
+        for of_changes in (lambda own: steps.of_changes([own], [changes]), lambda own: host.of_changes(own, changes)):
+            assert of_changes(changes) <= 0
+            assert of_changes(changes * [[1], [1.01], [1]]) == pytest.approx(0.01, rel=0.1)
+            assert of_changes(changes + np.array([[0], [1e-7], [-1e-7]])) <= 0  # of a weight of 1
+            assert of_changes(changes + np.array([[0, 0], [0, 0], [1e-3, 0]])) > 1  # where nothing was to change
+
+
+def test_a_value_that_comes_back_as_another_is_named(tmp_path: Path) -> None:
+    with guest(tmp_path, "kbench_coverage.roundtrips") as (roundtrips,):
+
+        def make() -> Any:
+            return SimpleNamespace(
+                rate=0.3142, size=(2, 3), _kwargs={"delta": 0.37}, name=next(names), built=next(names)
+            )
+
+        names = iter("abcdefghijklmnopqrstuvwxyz")
+        assert roundtrips.changed(make, lambda one: SimpleNamespace(**vars(one))) == ""
+        other = {"rate": 0.3, "size": [2, 3], "_kwargs": {"delta": 1.0}, "name": "other"}
+        how = roundtrips.changed(make, lambda one: SimpleNamespace(**other))
+        assert how == "rate 0.3 instead of 0.3142, _kwargs.delta 1.0 instead of 0.37"

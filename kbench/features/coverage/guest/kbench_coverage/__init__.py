@@ -2,7 +2,7 @@
 
 # As those of kbench_guest/protocol.py.
 EVENTS = {
-    "public": {"name": "text", "parameters": "list", "called": "list?"},
+    "public": {"name": "text", "parameters": "list", "called": "list?", "optional": "list?"},
     "begun": {"case": "integer", "check": "text?"},
     "case": {
         "case": "integer", "seconds": "number", "inputs": "text?", "outputs": "list?", "moved": "number?",

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List
 
 import numpy as np
 
+from kbench_coverage import masks
+from kbench_coverage.roundtrips import changed, copied, of_configuration
+from kbench_coverage.steps import Steps, of_changes, product
 from kbench_coverage.training import Arrays, Subject, Training, along, distance
 from kbench_guest import arrays
 from kbench_guest.protocol import in_a_line
@@ -20,54 +23,12 @@ if TYPE_CHECKING:
     from kbench_guest.frameworks.keras_models import KerasModels
 
 MOST = 300  # characters of an error
-STEPS = 3  # of an optimizer
-ROWS = 4  # of an embedding, of which a batch of whole numbers repeats some
 LIKE = 1e-4  # a file that gives outputs so near is worth giving to others
 AGAIN = 30  # times that what differs from itself is computed again
+VALUES = ("config", "copy")  # which look at values that are given, not drawn
 NO_SHAPE = "automatically infer the shape of the Lambda"  # says Keras of a function, which is no fault of that
 
 Check = Dict[str, Any]  # see Check in kbench/records/reported.py
-
-
-class Steps(Subject):
-    """The weights of a small model after some steps of a new optimizer."""
-
-    def __init__(
-        self, framework: "KerasModels", make: Callable[[], Any], give_weights: Callable[[Any], None]
-    ) -> None:
-        self._framework, self._make, self._give_weights = framework, make, give_weights
-
-    def __call__(self, values: Arrays, eagerly: bool = True) -> Arrays:
-        return self._framework.values_of(self.trained(values, eagerly))
-
-    def trained(self, values: Arrays, eagerly: bool = True) -> Any:
-        import keras
-
-        shape = values[0].shape[1:]
-        layers = [keras.layers.Dense(2, input_shape=shape)]
-        if values[0].dtype.kind == "i":
-            layers = [
-                keras.layers.Embedding(ROWS, 2, input_shape=shape),
-                keras.layers.Flatten(),
-                keras.layers.Dense(2),
-            ]
-        model = keras.models.Sequential(layers)
-        self._give_weights(model)
-        how = {"run_eagerly": True} if eagerly and self._framework.supports_run_eagerly else {}
-        loss = getattr(
-            keras.losses, "MeanSquaredError", lambda: "mse"
-        )()  # by its name Keras 3 cannot load it from .h5
-        model.compile(loss=loss, optimizer=self._make(), **how)
-        for _ in range(STEPS):
-            model.train_on_batch(values[0], values[1])
-        return model
-
-    def stepped(self, model: Any, values: Arrays) -> Arrays:
-        """The weights of a model after a further step."""
-        if self._framework.supports_run_eagerly:
-            model.run_eagerly = True
-        model.train_on_batch(values[0], values[1])
-        return self._framework.values_of(model)
 
 
 class Checks:
@@ -88,12 +49,16 @@ class Checks:
         self._asked, self._begin = asked, begin
         self._found: Dict[str, Check] = {}
 
-    def fields(self, case: int, is_random: bool, is_reference: bool) -> Dict[str, Any]:
+    def fields(self, case: Dict[str, Any], is_reference: bool) -> Dict[str, Any]:
         """Fields of the case's event, but its gradients as arrays."""
+        if self._asked["checks"] and not is_reference and self._subject.made and not case["training"]:
+            self._comes_back(*self._subject.made)
+        if case["outputs_only"] or not self._outputs:
+            return {"checks": self._found}
         learns = self._subject.in_graph and all(one.dtype.kind == "f" for one in self._outputs) and bool(self._given)
         found = {}
         if self._asked["checks"] and not is_reference:
-            self._unlike_itself(case, is_random)
+            self._unlike_itself(case["id"], case["random"])
         if self._asked["checks"] and is_reference and learns and all(one.dtype == "float64" for one in self._outputs):
             with contextlib.suppress(Exception):
                 found["slopes"] = Training(self._framework, self._subject, self._given, self._outputs).slopes()
@@ -101,20 +66,31 @@ class Checks:
             found = self._trained()  # at last: it changes the layer's weights
         return dict(found, checks=self._found)
 
+    def _comes_back(self, module: Any, make: Callable[[], Any]) -> None:
+        """Whether each of its values is the one that went in."""
+        if hasattr(module, "deserialize"):
+            self._try("config", lambda: words(changed(make, lambda one: of_configuration(module, one))))
+        if self._framework.eager:
+            self._try("copy", lambda: words(changed(make, copied)))
+
     def _unlike_itself(self, case: int, is_random: bool) -> None:
         subject = self._subject
         if subject.in_graph and self._framework.eager and self._given:
             self._try("graph", self._in_a_graph)
-        if subject.kept is not None:
+        if subject.kept is not None and "how" not in self._found.get("config", {}):
             kept = subject.kept
             self._try("config", lambda: unlike(kept()(self._given), self._outputs, is_random))
         if isinstance(subject, Steps):
             self._of_steps(subject)
         if subject.is_layer and self._given:
             self._in_files(case)
-        unlike_itself = [one for one in self._found.values() if one.get("off", 0.0) > LIKE or "how" in one]
+        unlike_itself = [
+            one
+            for name, one in self._found.items()
+            if name not in VALUES and (one.get("off", 0.0) > LIKE or "how" in one)
+        ]
         if unlike_itself and not is_random and self._draws():
-            self._found.clear()
+            self._found = {name: one for name, one in self._found.items() if name in VALUES}
 
     def _draws(self) -> bool:
         """Whether it draws numbers after all, such as one that is nearly always the same."""
@@ -163,22 +139,29 @@ class Checks:
 
     def _of_steps(self, steps: Steps) -> None:
         if self._framework.supports_run_eagerly:
-            self._try("graph", lambda: unlike(steps(self._given, eagerly=False), self._outputs))
+            self._try("graph", lambda: {"off": of_changes(steps(self._given, eagerly=False), self._outputs)})
         trained: List[Any] = []
         after = {}
 
         def load_and_step(form: str) -> Check:
-            trained[:] = trained or [steps.trained(self._given)]
+            trained[:] = trained or [self._trained_steps(steps)]
             with in_a_file(trained[0], form) as path:
                 loaded = load(path)
-            after[form[1:]] = steps.stepped(loaded, self._given)
+            if self._framework.supports_run_eagerly:
+                loaded.run_eagerly = True
+            after[form[1:]] = steps.steps(loaded, self._given)
             return {}
 
         for form in self._framework.file_formats:
             self._try(form[1:], lambda form=form: load_and_step(form))  # type: ignore[misc]
         if after:
-            itself = steps.stepped(trained[0], self._given)
-            self._found.update((name, unlike(weights, itself)) for name, weights in after.items())
+            itself = steps.steps(trained[0], self._given)
+            self._found.update((name, {"off": of_changes(changes, itself)}) for name, changes in after.items())
+
+    def _trained_steps(self, steps: Steps) -> Any:
+        model = steps.model_of(self._given)
+        steps.steps(model, self._given)
+        return model
 
     def _in_files(self, case: int) -> None:
         """A layer in a model that was saved and loaded: here, and from a file of a backend that managed it before."""
@@ -226,9 +209,14 @@ def in_a_file(model: Any, form: str) -> Iterator[str]:
 
 
 def load(path: str) -> Any:
+    """The model in a file."""
     import keras
 
-    return keras.models.load_model(path)
+    return keras.models.load_model(path, custom_objects=dict(masks.classes(), product=product))
+
+
+def words(how: str) -> Check:
+    return {"how": how[:MOST]} if how else {"off": 0.0}
 
 
 def unlike(found: Arrays, outputs: Arrays, is_random: bool = False) -> Check:

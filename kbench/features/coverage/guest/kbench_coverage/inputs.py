@@ -61,6 +61,7 @@ def applied(
 
 def called(case: Dict[str, Any], layer: Any, tensors: Sequence[Any]) -> Any:
     """What the layer of a case gives for these; a cell's other inputs are its states."""
+    how = {"training": True} if case["training"] else {}
     if "Cell" in case["name"] and len(tensors) > 1:
-        return layer(tensors[0], states=list(tensors[1:]))
-    return layer(*tensors) if case["apart"] or len(tensors) == 1 else layer(list(tensors))
+        return layer(tensors[0], states=list(tensors[1:]), **how)
+    return layer(*tensors, **how) if case["apart"] or len(tensors) == 1 else layer(list(tensors), **how)

@@ -6,7 +6,6 @@ The last case that was begun is the one that ended the process: by its time limi
 import base64
 import functools
 import importlib
-import json
 import os
 import signal
 import time
@@ -15,8 +14,11 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Sequence
 
 import numpy as np
 
-from kbench_coverage.checks import Checks, Steps
+from kbench_coverage import masks
+from kbench_coverage.checks import Checks
 from kbench_coverage.inputs import applied, called, computed_from, drawn, in_floatx, perturbed, settings_of
+from kbench_coverage.roundtrips import of_configuration
+from kbench_coverage.steps import Steps
 from kbench_coverage.training import RANDOM, Arrays, Subject, distance
 from kbench_guest import arrays
 from kbench_guest.proof.as_asked import check_loaded
@@ -27,8 +29,9 @@ if TYPE_CHECKING:
     from kbench_guest.protocol import Events
 
 MOST = 300  # characters of an error
+UNMOVED = 1e-5  # what a layer that draws leaves as it is
+SAMPLES = 8  # of which it is seen what a seed does
 KEPT = 256  # numbers of an output that are kept, from the first on
-MASKED = 0.0
 SEEDS_APART = 1000  # as in the host's programs
 
 
@@ -83,7 +86,7 @@ def outcome(
         framework.forget_all()
         framework.seed(case["seed"])
         try:
-            subject = subject_of(framework, case, [one.copy() for one in exact], floatx)
+            subject = subject_of(framework, case, [one.copy() for one in exact], floatx, asked["trains"])
             outputs = subject([one.copy() for one in exact])
             again = subject([one.copy() for one in exact]) if case["draws"] else outputs
             if not case["random"] and max([distance(*pair) for pair in zip(again, outputs)] + [0.0]) > RANDOM:
@@ -100,25 +103,33 @@ def outcome(
             found["moved"] = max([distance(*pair) for pair in zip(moved, outputs)] + [0.0])
         except Exception:
             traceback.print_exc()
-        if outputs and not case["outputs_only"]:
+        if outputs or case["draws"]:
             checks = Checks(framework, subject, exact, outputs, asked, begin)
-            found.update(checks.fields(case["id"], case["random"], floatx == "float64"))
+            found.update(checks.fields(case, floatx == "float64"))
+            if asked["checks"] and case["training"] and case["random"] and floatx != "float64":
+                begin("seed")
+                found["checks"]["seed"] = seeded(framework, case, exact, floatx)
             if "gradients" in found:
                 found["gradients"] = [encoded(one) for one in found["gradients"]]
         return found
     return {"refused": refused}
 
 
-def subject_of(framework: "KerasModels", case: Dict[str, Any], given: Arrays, floatx: str) -> Subject:
+def subject_of(framework: "KerasModels", case: Dict[str, Any], given: Arrays, floatx: str, trains: bool) -> Subject:
     """What computes the outputs of a case for arrays like the given ones."""
     module, _, name = case["name"].partition(".")
     value, code = attribute(module, name), case["code"]
     settings = settings_of(case, floatx)
+    of_module = importlib.import_module("keras." + module)
+
+    def make() -> Any:
+        return computed_from(code, ()) if code else value(**settings_of(case, floatx))
+
     if module == "layers":
-        return Forward(framework, computed_from(code, ()) if code else value(**settings), case, given)
+        return Forward(framework, make, case, given, of_module)
     if module == "optimizers":
         give = functools.partial(give_weights, framework, case=case)
-        return Steps(framework, lambda: value(**settings_of(case, floatx)), give)
+        return Steps(framework, make, give, of_module, trains)
     is_class = isinstance(value, type) and not code
 
     def call(held: Any, tensors: Sequence[Any]) -> Any:
@@ -134,10 +145,25 @@ def subject_of(framework: "KerasModels", case: Dict[str, Any], given: Arrays, fl
         return value(**settings) if is_class else value
 
     function = Function(framework, case, hold, call)
-    of_module = importlib.import_module(f"keras.{module}")
     if hasattr(of_module, "deserialize") and not code:
-        function.kept = lambda: Function(framework, case, lambda: again(of_module, hold()), call)
+        function.kept = lambda: Function(framework, case, lambda: of_configuration(of_module, hold()), call)
+        function.made = (of_module, make) if is_class else None
     return function
+
+
+def seeded(framework: "KerasModels", case: Dict[str, Any], given: Arrays, floatx: str) -> Dict[str, Any]:
+    """Whether layers with the same seed draw the same numbers, and others with another."""
+    few = [one[:SAMPLES] for one in given]
+    drawn = []
+    for seed in (3, 3, 4):
+        with_seed = dict(case, settings=dict(case["settings"], seed=seed))
+        layer = subject_of(framework, with_seed, [one.copy() for one in few], floatx, False)
+        drawn.append([layer.drawn([one.copy() for one in few])[0] for _ in range(2)])  # type: ignore[attr-defined]
+    if not np.array_equal(drawn[0], drawn[1]):
+        return {"how": "with the same seed it draws other numbers"}
+    if np.array_equal(drawn[0], drawn[2]) and not np.array_equal(*drawn[0]):  # which draws
+        return {"how": "with another seed it draws the same numbers"}
+    return {"off": 0.0}
 
 
 def updated(metric: Any, tensors: Sequence[Any]) -> Any:
@@ -145,11 +171,6 @@ def updated(metric: Any, tensors: Sequence[Any]) -> Any:
     for _ in range(2):
         metric.update_state(*tensors)
     return metric.result()
-
-
-def again(module: Any, value: Any) -> Any:
-    """A function or an object out of its configuration, as in a file of JSON."""
-    return module.deserialize(json.loads(json.dumps(module.serialize(value))))
 
 
 def attribute(module: str, name: str) -> Any:
@@ -162,8 +183,16 @@ class Forward(Subject):
     in_graph = True
     is_layer = True
 
-    def __init__(self, framework: "KerasModels", layer: Any, case: Dict[str, Any], given: Arrays) -> None:
-        self._framework, self._layer, self._case = framework, layer, case
+    def __init__(
+        self,
+        framework: "KerasModels",
+        make: Callable[[], Any],
+        case: Dict[str, Any],
+        given: Arrays,
+        module: Any,
+    ) -> None:
+        self._framework, self._case, self.made = framework, case, (module, make)
+        self._layer = layer = make()
         self._model = None if framework.eager else self.model(given)
         if framework.eager:
             self(given)
@@ -171,13 +200,26 @@ class Forward(Subject):
 
     def of(self, tensors: Sequence[Any]) -> Any:
         """The layer's outputs for these tensors, or arrays where it computes eagerly."""
-        import keras
-
-        if self._case["masked"]:
-            tensors = [keras.layers.Masking(MASKED)(one) for one in tensors]
-        return called(self._case, self._layer, tensors)
+        if not self._case["masked"]:
+            return called(self._case, self._layer, tensors)
+        large, mask = (masks.classes()[name]() for name in ("Large", "Mask"))
+        outputs = arrays.leaves(called(self._case, self._layer, [large(one) for one in tensors]))
+        return outputs + [mask(one) for one in outputs] if self._framework.eager else outputs
 
     def __call__(self, values: Arrays) -> Arrays:
+        found = self.drawn(values)
+        if not (self._case["training"] and self._framework.eager):
+            return found
+        state = [one for one in self._layer.non_trainable_weights if "float" in self._framework.dtype_of(one)]
+        if not self._case["random"]:
+            return found + self._framework.values(state)
+        moved = [one - values[0] for one in found if one.shape == values[0].shape]
+        # A share cannot deviate by more than a half.
+        shares = [np.array([np.mean(np.abs(one) < UNMOVED), 0.5]) for one in moved]
+        return [statistics(one) for one in found + moved] + shares
+
+    def drawn(self, values: Arrays) -> Arrays:
+        """Its outputs themselves."""
         if self._model is None:
             return [self._framework.evaluated(one) for one in arrays.leaves(self.of(values))]
         return arrays.leaves(self._model.predict(values[0] if len(values) == 1 else values, len(values[0])))
@@ -196,11 +238,15 @@ class Function(Subject):
         call: Callable[[Any, Sequence[Any]], Any],
     ) -> None:
         self._framework, self._hold, self._call, self._random = framework, hold, call, case["random"]
+        self._masked = case["masked"]
         alone = case["name"].startswith(("metrics.", "initializers."))  # it has a state, or takes no arrays
         self.in_graph = framework.eager and not case["random"] and not alone
 
     def __call__(self, values: Arrays) -> Arrays:
-        outputs = arrays.leaves(self._call(self._hold(), [self._framework.constant(one) for one in values]))
+        tensors = [self._framework.constant(one) for one in values]
+        if self._masked:
+            tensors[1] = masks.classes()["Large"]()(tensors[1])
+        outputs = arrays.leaves(self._call(self._hold(), tensors))
         found = [self._framework.evaluated(one) for one in outputs]
         return [statistics(one) for one in found] if self._random else found
 

@@ -28,8 +28,12 @@ def tell(events: "Events") -> None:
         for name, value in public(module):
             told = parameters(INIT(value) if inspect.isclass(value) else value)
             call = getattr(value, "call", None) if module == "layers" else None
-            called = None if call is None else [one[0] for one in parameters(call) if one[1]]
-            more = {} if called is None else {"called": called}
+            more = {}
+            if call is not None:
+                more = {
+                    key: [one[0] for one in parameters(call) if one[1] == needed]
+                    for key, needed in (("called", 1), ("optional", 0))
+                }
             events.write("public", name=f"{module}.{name}", parameters=told, **more)
 
 

@@ -24,6 +24,7 @@ class Subject:
     in_graph = False  # whether a model can have it
     is_layer = False
     kept: "Optional[Callable[[], Subject]]" = None  # makes the same out of its configuration
+    made: Any = None  # of an object: its module, and what makes another one
 
     def __call__(self, values: Arrays) -> Arrays:
         raise NotImplementedError
