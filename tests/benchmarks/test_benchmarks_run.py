@@ -195,3 +195,16 @@ def test_verdict() -> None:
     needed("keras3/jax")
     (line,) = printed("verdict.py", "--what", "same", "--tables", "1").splitlines()
     assert line.startswith("bursts") and "the same backend three times" in line
+
+
+@pytest.mark.thorough
+def test_planted(tmp_path: Path) -> None:
+    needed("keras3/torch", "keras3/numpy")
+    asked = (str(tmp_path), "--mutants", "0", "--names", "ops.hard_silu,losses.huber,layers.Attention")
+    said = printed("planted.py", *asked)
+    assert "quick   hard_silu is off by 1 %: broke: ops.hard_silu()" in said
+    assert 'all     Attention(score_mode="concat") has a wrong sign: broke: layers.Attention(' in said
+    assert "missed  the configuration of GaussianDropout" in said, "its name was not asked for"
+    assert said.splitlines()[-1].split()[:3] == ["by", "hand", "10"]
+    assert said.endswith(printed("planted.py", *asked)), "nothing is tried again"
+    assert printed("planted.py", *asked, "--control") == "Nothing differs where nothing is planted.\n"
