@@ -187,6 +187,8 @@ def _plain(about: Public) -> ProbeCase | None:
     first = own or _of_pattern(FIRST, about.name) or _inputs(module, name, arrays, apart)
     if "axis" in known and first == OF_FUNCTIONS[1]:
         first = ("sequence", *first)  # a symmetric matrix is the same along both
+    elif module == "activations" and first == OF_FUNCTIONS[1]:
+        first = ("vectors", *first)  # with as many negative numbers
     return replace(
         case,
         inputs=first,

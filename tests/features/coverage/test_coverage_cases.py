@@ -126,6 +126,12 @@ def test_an_axis_is_tried_where_both_are_not_alike() -> None:
     assert cases.make(PUBLIC, "ops.max")[0].inputs[0] == "sequence"
 
 
+def test_an_activation_gets_negative_numbers_too() -> None:
+    elu = Public("activations.elu", (("x", 1, None), ("alpha", 0, 1.0)))
+    (first, *_) = draw(cases.make({"activations.elu": elu})[0].inputs[0])
+    assert (first < 0).sum() >= 3 <= (first > 0).sum()
+
+
 def test_gradients_of_layers_without_weights_are_looked_at_where_they_are_not_unique() -> None:
     assert "layers.Add() on ties" in settings("layers.Add")
     (tied,) = (one for one in cases.make(PUBLIC, "layers.Add") if in_words(one).endswith("ties"))
