@@ -72,7 +72,7 @@ def case(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Any, 
     """A model, and a framework on which each step is done when its function returns."""
     made, generation = request.param
     with guest(tmp_path, f"frameworks.{generation}", "frameworks.interface") as (module, interface):
-        yield made(), type("Framework", (interface.DoneOnReturn, module.OTHERS), {})()
+        yield made(), type("Framework", (interface.DoneOnReturn, module.INTERFACE), {})()
 
 
 @pytest.fixture

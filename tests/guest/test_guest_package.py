@@ -16,8 +16,8 @@ PLAIN = {
     "": "arrays callback_time cell clock device parts process protocol scores sketches turns",
     "drivers": "model_file",
     "frameworks": """
-        fixed_noise graph interface keras2 keras3 keras_models layer_settings layers legacy_keras recurrent
-        theano_headers time_steps trials workers
+        graph interface keras2 keras2_theano keras_models layer_settings layers legacy_keras optimizers recurrent
+        theano_headers trials trials_of_keras2 workers
     """,
     "proof": "as_asked fingerprint first_outputs forms generic_point initializers shapes weights",
     "training": """

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from real_runs import Finished, Kbench, own_threads
 
-from kbench import store
+from kbench import hooks, store
 from kbench.analysis.rows import summarised
 from kbench.base import paths
 from kbench.datasets import fetch
@@ -352,7 +352,7 @@ def test_fits_can_be_cut_short_and_begin_with_the_same_weights(kbench: Kbench, t
 
 LOOPS = """
 import keras
-from kbench_guest.frameworks import time_steps
+from kbench_script.watching import fallbacks
 from keras.layers import GRU, LSTM, Bidirectional, Dense, SimpleRNN
 
 kept = [LSTM(3), GRU(3, dropout=0.1), Bidirectional(LSTM(3, activation="tanh")), Dense(3)]
@@ -360,15 +360,15 @@ looped = [LSTM(3, recurrent_dropout=0.5, unroll=True), Bidirectional(GRU(3, rese
 for on_gpu, layers in ((True, kept), (True, looped), (False, kept[:2])):
     model = keras.Model()
     model.all = layers
-    print([why for _, _, why in time_steps.loops(model, time_steps.HAVE_KERNELS, on_gpu)])
+    print([why for _, _, why in fallbacks.loops(model, fallbacks.HAVE_KERNELS, on_gpu)])
 """
 
 
 def test_what_keeps_a_recurrent_layer_from_its_fused_kernel_is_known(tmp_path: Path) -> None:
     about = BACKENDS["keras3/jax"]
     environment = ensure.ensure(about, next(build for build in about.builds if build.device == "cpu"))
-    variables = {**os.environ, **ensure.variables(environment, 1), "PYTHONPATH": str(paths.GUEST)}
-    variables |= {"KERAS_BACKEND": "jax", "KERAS_HOME": str(tmp_path)}
+    variables = {**os.environ, **ensure.variables(environment, 1), "KERAS_HOME": str(tmp_path)}
+    variables |= {"PYTHONPATH": f"{paths.GUEST}:{hooks.guest_folder('script')}", "KERAS_BACKEND": "jax"}
     found = subprocess.run([str(environment.python), "-c", LOOPS], env=variables, capture_output=True, text=True)
     kernel, none = "the fused kernel cannot compute", "Keras has no fused kernel for it"
     assert [ast.literal_eval(line) for line in found.stdout.splitlines()] == [

@@ -1,7 +1,7 @@
 """Where a framework computes: what the clock and the reports of memory and threads ask of it."""
 
 import traceback
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, Optional, Tuple
 
 # Of a step: whether its work is done, and what returns when it is.
 Pending = Tuple[Callable[[], bool], Callable[[], Any]]
@@ -31,10 +31,6 @@ class Device:
 
     def step_hook(self, model: Any, kind: str, wrap: Callable[..., Any]) -> None:
         """Let training ('train') or prediction ('predict') call wrap(function) in place of its compiled function."""
-        raise NotImplementedError
-
-    def transfer(self, model: Any, arrays: List[Any]) -> None:
-        """Copy the arrays to the model's device and a number back; raises NotImplementedError if unknown how."""
         raise NotImplementedError
 
     def allocator_peak_mib(self, model: Any) -> Optional[float]:

@@ -12,7 +12,7 @@ OF_TWINS = {
     "Weights": {"weights", "own_weights", "values", "shape_of", "dtype_of", "set_values"},
     "Steps": {"trial"},
     "Layers": {"describe"},
-    "Device": {"transfer"},
+    "Device": set(),
 }
 
 

@@ -43,12 +43,22 @@ def test_a_model_is_compiled_otherwise(
 
 def test_the_numbers_of_a_batch_are_copied_and_texts_are_not(tmp_path: Path) -> None:
     numbers, texts = np.ones(3), np.array(["a text"])
-    framework = mock.Mock()
-    with guest(tmp_path, "kbench_script.watching.changes") as (changes,):
+    framework, convert = mock.Mock(eager=True), mock.Mock(side_effect=np.array)
+    ops = SimpleNamespace(convert_to_tensor=convert, convert_to_numpy=mock.Mock())
+    with guest(tmp_path, "keras", "kbench_script.watching.changes") as (keras, changes):
+        keras.ops = ops  # type: ignore[attr-defined]
         assert changes.transfer_seconds(framework, "model", ([numbers, texts], None, None)) > 0
-        framework.transfer.assert_called_with("model", [numbers])
-        framework.transfer.side_effect = NotImplementedError
+        assert convert.call_args_list[0].args[0] is numbers and convert.call_count == 2 * changes.COPIES
+        assert framework.wait.call_count == ops.convert_to_numpy.call_count == changes.COPIES
+        framework.eager = False
         assert changes.transfer_seconds(framework, "model", (numbers, None, None)) is None
+
+
+@pytest.mark.parametrize("backend", ["tensorflow", "jax", "torch", "brandnew"])
+def test_a_model_without_weights_has_no_fallbacks(tmp_path: Path, backend: str) -> None:
+    model = SimpleNamespace(layers=[], weights=[], jit_compile=False)
+    with guest(tmp_path, "kbench_script.watching.fallbacks", backend=backend) as (fallbacks,):
+        assert fallbacks.fallbacks(SimpleNamespace(eager=True), model) == []
 
 
 def test_equal_values_are_the_same_data_in_any_precision(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from guest_modules import guest
 
 from kbench import hooks
 
-FRAMEWORKS = ("keras2", "keras2_tensorflow2", "keras3")
+FRAMEWORKS = ("keras2_mxnet", "keras2_tensorflow2", "keras3_jax", "keras3_tensorflow", "keras3_torch")
 MODULES = (*(f"kbench_guest.frameworks.{name}" for name in FRAMEWORKS), "kbench_native.framework")
 
 
@@ -41,12 +41,12 @@ def test_an_engine_is_of_an_interface_that_there_is(tmp_path: Path) -> None:
 
 
 def test_what_stands_on_a_framework_has_its_engine(tmp_path: Path) -> None:
-    with guest(tmp_path, "kbench_workers.engines", "frameworks.keras3") as (engines, keras3):
+    with guest(tmp_path, "kbench_workers.engines", "frameworks.keras3_jax") as (engines, keras3_jax):
         started: list[Any] = []
-        engines.ENGINES["kbench_guest.frameworks.keras3.JAX"] = lambda module, count: SimpleNamespace(
+        engines.ENGINES["kbench_guest.frameworks.keras3_jax.JAX"] = lambda module, count: SimpleNamespace(
             start=lambda *given: started.append((module, count, *given))
         )
-        kind: Any = type("OnJAX", (keras3.JAX,), {"module": "a module", "__init__": lambda self: None})
+        kind: Any = type("OnJAX", (keras3_jax.JAX,), {"module": "a module", "__init__": lambda self: None})
         spec = of(2, 128)
         kind().start_workers(spec)
         assert started == [("a module", 1, spec["workers"], "cpu")]
@@ -55,6 +55,6 @@ def test_what_stands_on_a_framework_has_its_engine(tmp_path: Path) -> None:
 def test_keras_2_and_3_on_tensorflow_divide_a_single_step_otherwise(tmp_path: Path) -> None:
     """Keras 3's `train_on_batch` gives each worker the whole batch."""
     with guest(tmp_path, "kbench_workers.engines") as (engines,):
-        for name, copied in (("keras3", True), ("keras2_tensorflow2", False)):
+        for name, copied in (("keras3_tensorflow", True), ("keras2_tensorflow2", False)):
             made = engines.ENGINES[f"kbench_guest.frameworks.{name}.TensorFlow2"]
             assert [made(None, count).copy_steps for count in (1, 2)] == [copied, copied]

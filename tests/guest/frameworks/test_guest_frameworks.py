@@ -98,6 +98,33 @@ def test_a_generation_of_keras_that_nobody_knows_is_not_driven_as_another(tmp_pa
         pass
 
 
+FOR_ALL = "interface keras_models layer_settings layers optimizers recurrent trials workers"
+
+
+@pytest.mark.parametrize(
+    ("generation", "backend", "files"),
+    [
+        (2, "tensorflow", "keras2 keras2_tensorflow trials_of_keras2"),
+        (2, "cntk", "keras2 keras2_cntk trials_of_keras2"),
+        (2, "theano", "keras2 keras2_theano theano_headers trials_of_keras2"),
+        (2, "mxnet", "keras2 keras2_mxnet trials_of_keras2"),
+        (2, "brandnew", "keras2 trials_of_keras2"),
+        (3, "tensorflow", "keras3 keras3_tensorflow tensorflow2 trials_of_keras3"),
+        (3, "jax", "keras3 keras3_jax trials_of_keras3"),
+        (3, "torch", "keras3 keras3_torch pytorch trials_of_keras3"),
+        (3, "openvino", "keras3 keras3_openvino trials_of_keras3"),
+        (3, "brandnew", "keras3 trials_of_keras3"),
+    ],
+)
+def test_a_backend_loads_what_it_needs_and_nothing_of_another(
+    tmp_path: Path, generation: int, backend: str, files: str
+) -> None:
+    with loaded(tmp_path, backend, generation):
+        folder = "kbench_guest.frameworks."
+        found = {name[len(folder) :] for name in sys.modules if name.startswith(folder)}
+    assert found == {*FOR_ALL.split(), *files.split()}
+
+
 class Layer:
     """As Keras 3 has one: what is put into it stands in its attributes."""
 
@@ -231,12 +258,6 @@ def test_a_backend_that_nobody_knows_is_waited_for_by_copying_a_weight(tmp_path:
         assert (moved.copied, still.copied) == (2, 0)
         assert framework.device(model) == "unknown" and framework.threads() == {}
         assert framework.versions()[1] == "unknown" and framework.allocator_peak_mib(model) is None
-
-
-@pytest.mark.parametrize("backend", ["tensorflow", "jax", "torch", "brandnew"])
-def test_a_model_without_weights_has_no_fallbacks(tmp_path: Path, backend: str) -> None:
-    with loaded(tmp_path, backend) as framework:
-        assert framework.fallbacks(SimpleNamespace(layers=[], weights=[], jit_compile=False)) == []
 
 
 OPTIMIZERS = [

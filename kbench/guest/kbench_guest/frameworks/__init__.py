@@ -3,7 +3,7 @@
 import importlib
 import importlib.util
 import sys
-from typing import TYPE_CHECKING, Any, Dict, Optional, Type
+from typing import TYPE_CHECKING, Any, Dict, Type
 
 from kbench_guest.protocol import Refused
 
@@ -19,26 +19,12 @@ def load() -> "KerasModels":
     number = keras.__version__.partition(".")[0]
     if number not in ("2", "3"):
         raise Refused("unsupported", f"Keras {keras.__version__} is not known: kbench measures Keras 2 and Keras 3")
-    name = keras.backend.backend()
-    if of_tensorflow2(keras):
-        from kbench_guest.frameworks import keras2_tensorflow2
-
-        return keras2_tensorflow2.TensorFlow2()
-    from kbench_guest.frameworks import keras2, keras3
-
-    generation: Any = keras2 if number == "2" else keras3
-    in_a_file = _in_a_file(f"keras{number}_{name.partition('.')[0]}")
-    interface: Type[KerasModels] = in_a_file or generation.BACKENDS.get(name, generation.OTHERS)
+    backend = "tensorflow2" if of_tensorflow2(keras) else keras.backend.backend().partition(".")[0]
+    file = f"{__name__}.keras{number}_{backend}"
+    if importlib.util.find_spec(file) is None:
+        file = f"{__name__}.keras{number}"
+    interface: Type[KerasModels] = importlib.import_module(file).INTERFACE
     return interface()
-
-
-def _in_a_file(name: str) -> "Optional[Type[KerasModels]]":
-    """The interface in this file of the folder; None if there is none."""
-    module = f"{__name__}.{name}"
-    if importlib.util.find_spec(module) is None:
-        return None
-    interface: Type[KerasModels] = importlib.import_module(module).INTERFACE
-    return interface
 
 
 def exporting(spec: Dict[str, Any]) -> "Exported":

@@ -117,10 +117,6 @@ class Steps:
         """How often this process has compiled or traced what it trains; None if that is not counted."""
         return None
 
-    def fallbacks(self, model: Any) -> List[str]:
-        """[a sentence without its full stop] on each thing that trains in a slower way than Keras could."""
-        return []
-
 
 class Layers:
     """What a model is made of, and the kernels that its recurrent layers run."""
@@ -172,9 +168,6 @@ class Framework(Device, Weights, Steps, Layers):
     def prepare(self) -> None:
         """Called before a model is made."""
 
-    def compile_quickly(self) -> None:
-        """Called before many small things are compiled that are computed once."""
-
     def seed(self, number: int) -> None:
         """Seed the random numbers of training, such as dropout's. They differ from framework to framework."""
         raise NotImplementedError
@@ -194,68 +187,6 @@ class Framework(Device, Weights, Steps, Layers):
     def unusual(self, model: Any, spec: Dict[str, Any]) -> List[str]:
         """[a sentence without its full stop] on each setting that the example's file has changed."""
         return []
-
-
-class PyTorchMixin:
-    """What PyTorch does, with Keras and without."""
-
-    module: Any
-    kernels_at_first = False
-
-    def kernels_seen(self, model: Any) -> ContextManager[Set[str]]:
-        compiled = getattr(model, "jit_compile", False)  # it would be compiled anew
-        return recurrent.called({}) if compiled else recurrent.in_torch()
-
-    def default_kernel(self, model: Any) -> str:
-        return recurrent.UNROLLED if getattr(model, "jit_compile", False) else recurrent.LOOP
-
-    def wait(self, model: Any, outputs: Any = None) -> None:
-        if self.module.cuda.is_available():
-            self.module.cuda.synchronize()
-
-    def pending(self, outputs: Any) -> Optional[Pending]:
-        if not self.module.cuda.is_available():
-            return None
-        event = self.module.cuda.Event(blocking=True)  # one that does not spin
-        event.record()
-        return event.query, event.synchronize
-
-    def allocator_peak_bytes(self, model: Any) -> Optional[int]:
-        return self.module.cuda.max_memory_allocated()
-
-    def threads(self) -> Dict[str, Any]:
-        return {"intra_op": self.module.get_num_threads(), "inter_op": self.module.get_num_interop_threads()}
-
-
-class TensorFlow2Mixin:
-    """What TensorFlow 2 does, with Keras and without."""
-
-    module: Any
-
-    def kernels_seen(self, model: Any) -> ContextManager[Set[str]]:
-        return recurrent.in_tensorflow_functions()
-
-    def default_kernel(self, model: Any) -> str:
-        return "" if getattr(model, "run_eagerly", False) else recurrent.UNROLLED
-
-    def pending(self, outputs: Any) -> Optional[Pending]:
-        return None
-
-    def threads(self) -> Dict[str, Any]:
-        of = self.module.config.threading
-        return {"intra_op": of.get_intra_op_parallelism_threads(), "inter_op": of.get_inter_op_parallelism_threads()}
-
-
-class MXNetMixin:
-    """What MXNet does, with Keras and without."""
-
-    module: Any
-
-    def wait(self, model: Any, outputs: Any = None) -> None:
-        self.module.nd.waitall()
-
-    def pending(self, outputs: Any) -> Optional[Pending]:
-        return None  # the loss has been read
 
 
 class DoneOnReturn:

@@ -3,19 +3,20 @@
 Keras 3 came out of it: what is not said here is as in Keras 3 on TensorFlow.
 """
 
+import contextlib
 import sys
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
 
 import keras
 import numpy as np
 
-from kbench_guest.frameworks import keras3, trials
+from kbench_guest.frameworks import keras3_tensorflow
 from kbench_guest.frameworks.layers import every_layer
+from kbench_guest.frameworks.trials import DRAWN, Trial, random_states, replaced
 
 
-class TensorFlow2(keras3.TensorFlow2):
+class TensorFlow2(keras3_tensorflow.TensorFlow2):
     holds_metrics = "compiled_metrics"
-    file_formats = (".h5",)
 
     def optimizers(self) -> Any:
         # Up to 2.12 `keras.optimizers` has older ones of the same names, and no schedules.
@@ -45,8 +46,8 @@ class TensorFlow2(keras3.TensorFlow2):
     def made_by_fit(self) -> Any:
         return getattr(_engine("data_adapter"), "DataHandler", None)
 
-    def trial(self, model: Any, example: Any, device: str) -> trials.Trial:
-        return trials.Keras2OnTensorFlow2Trial(self, model, _engine("base_layer").backend.RandomGenerator)
+    def trial(self, model: Any, example: Any, device: str) -> Trial:
+        return OnTrial(self, model, _engine("base_layer").backend.RandomGenerator)
 
     def optimizer_variables(self, optimizer: Any) -> List[Any]:
         """All variables that a step or a callback changes besides the weights."""
@@ -55,19 +56,11 @@ class TensorFlow2(keras3.TensorFlow2):
         rate = [optimizer.learning_rate] if hasattr(optimizer.learning_rate, "assign") else []  # no schedule
         return list(held) + rate + [optimizer.iterations] + ([] if inner is None else self.optimizer_variables(inner))
 
-    def transfer(self, model: Any, arrays: List[Any]) -> None:
-        copied = [self.module.convert_to_tensor(one) for one in arrays + [np.float32(1)]]
-        self.wait(model, copied)
-        copied[-1].numpy()
-
     def device(self, model: Any) -> str:
         return "gpu" if "GPU" in model.weights[0].device else "cpu"
 
     def dtype_of(self, weight: Any) -> str:
         return str(self.module.as_dtype(weight.dtype).name)
-
-    def constant(self, value: np.ndarray) -> Any:
-        return self.module.constant(value)
 
     def values(self, weights: Sequence[Any]) -> List[Any]:
         return [np.array(weight.numpy()) for weight in weights]
@@ -76,3 +69,68 @@ class TensorFlow2(keras3.TensorFlow2):
 def _engine(name: str) -> Any:
     """A module of the folder with Keras's own Layer, whose place differs from version to version."""
     return sys.modules.get(keras.layers.Layer.__module__.rpartition(".")[0] + "." + name)
+
+
+class OnTrial(Trial):
+    """The very model, run eagerly. generator: the class of which each random layer has one."""
+
+    def __init__(self, framework: Any, model: Any, generator: Any) -> None:
+        super().__init__(framework, model)
+        self._generator = generator
+
+    @contextlib.contextmanager
+    def steps(self, samples: int) -> Iterator[None]:
+        """A context in which the model may train on batches of so many samples."""
+        model = self.model
+        eager, function, steps = model.run_eagerly, model.train_function, self._framework.steps_of_a_call(model)
+        functions = fixed_noise(lambda: self.level, self.asked)
+        build = getattr(model.optimizer, "build", None)
+        if build is not None:  # otherwise its first step makes its variables, which are zeros
+            build(model.trainable_variables)
+        self._keep(model.weights + self._framework.optimizer_variables(model.optimizer))
+        model.run_eagerly, model.train_function = True, None
+        if steps > 1:
+            model._steps_per_execution.assign(1)
+        try:
+            with replaced(self._generator, functions), random_states():
+                yield
+        finally:
+            model.run_eagerly, model.train_function = eager, function
+            if steps > 1:
+                model._steps_per_execution.assign(steps)
+            self.restart(0.0)
+            model.reset_metrics()
+
+
+def fixed_noise(level: Callable[..., Any], asked: List[str]) -> Dict[str, Callable[..., Any]]:
+    """{a method of RandomGenerator: its replacement}. level(): the number, at once; asked: a list of calls."""
+
+    def dropout(generator: Any, inputs: Any, rate: Any, noise_shape: Any = None) -> Any:
+        asked.append("dropout")
+        return inputs * (1.0 - level() * rate)
+
+    def normal(
+        generator: Any, shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, nonce: Any = None
+    ) -> Any:
+        asked.append("normal")
+        return full(shape, level() * stddev + mean, dtype)
+
+    def uniform(
+        generator: Any, shape: Any, minval: Any = 0.0, maxval: Any = None, dtype: Any = None, nonce: Any = None
+    ) -> Any:
+        asked.append("uniform")
+        share = level() * (DRAWN[1] - DRAWN[0]) + DRAWN[0]
+        return full(shape, share * ((1.0 if maxval is None else maxval) - minval) + minval, dtype)
+
+    def full(shape: Any, value: Any, dtype: Any) -> Any:
+        return keras.backend.zeros_like(keras.backend.ones(shape), dtype) + value
+
+    return {
+        "dropout": dropout,
+        "random_normal": normal,
+        "truncated_normal": normal,
+        "random_uniform": uniform,
+    }
+
+
+INTERFACE = TensorFlow2

@@ -1,35 +1,27 @@
-"""Keras 3 on TensorFlow 2, JAX, PyTorch and OpenVINO: what each does in its own way."""
+"""Keras 3, whatever runs below it; what a framework does in its own way is in a file for it, `keras3_NAME.py`."""
 
 import contextlib
 import functools
 import inspect
-import sys
-from typing import TYPE_CHECKING, Any, Callable, ContextManager, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Sequence, Tuple
 
 import keras
 import numpy as np
 
 from kbench_guest.arrays import leaves
-from kbench_guest.device import Pending
-from kbench_guest.frameworks import keras_models, recurrent, time_steps, trials
-from kbench_guest.frameworks.interface import DoneOnReturn, PyTorchMixin, TensorFlow2Mixin
+from kbench_guest.frameworks import keras_models
 from kbench_guest.frameworks.layers import every_layer
+from kbench_guest.frameworks.trials import Trial
+from kbench_guest.frameworks.trials_of_keras3 import Keras3Trial
 
 if TYPE_CHECKING:
     from kbench_guest.clock import EpochClock
 
-# Options of XLA: about two fifths of the time that it takes to compile a step.
-QUICKLY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
-
 
 class Keras3(keras_models.KerasModels):
-    """Keras 3, whatever runs below it."""
-
     eager = True
     supports_run_eagerly = True
     function_maker = "make_"
-    file_formats: Tuple[str, ...] = (".keras", ".h5")
-    kernels: Tuple[str, ...] = time_steps.HAVE_KERNELS  # the recurrent layers that a fused kernel computes on GPUs
     # In RMSprop it divides by sqrt(v + epsilon), Keras 2 by sqrt(v) + epsilon.
     epsilon_under_root = True
     _listed: Any = None  # the callbacks of all epochs; the first of them is kbench's clock
@@ -109,23 +101,6 @@ class Keras3(keras_models.KerasModels):
         found = {layer.compute_dtype for layer in every_layer(model)}
         return {"jit": "on" if model.jit_compile else "off", "computes_in": sorted(found)}
 
-    def fallbacks(self, model: Any) -> List[str]:
-        eager = getattr(model, "run_eagerly", False)
-        found = ["run_eagerly starts each operation of a step from Python"] if eager else []
-        on_gpu = self._on_gpu(model)
-        for name, has_kernel, why in time_steps.loops(model, self.kernels, on_gpu):
-            if on_gpu and has_kernel:  # elsewhere its loop is compiled, and nothing faster is known
-                found.append(f"{name} computes one time step after another: {why}")
-        return found
-
-    def _on_gpu(self, model: Any) -> bool:
-        return bool(model.weights) and self.device(model) == "gpu"
-
-    def transfer(self, model: Any, arrays: List[Any]) -> None:
-        copied = [keras.ops.convert_to_tensor(one) for one in arrays + [np.float32(1)]]
-        self.wait(model, copied)
-        keras.ops.convert_to_numpy(copied[-1])
-
     def several_steps(self, number: int) -> Dict[str, Any]:
         return {"steps_per_execution": number}
 
@@ -174,8 +149,8 @@ class Keras3(keras_models.KerasModels):
             return None
         return EpochIterator
 
-    def trial(self, model: Any, example: Any, device: str) -> trials.Trial:
-        return trials.Keras3Trial(self, model)
+    def trial(self, model: Any, example: Any, device: str) -> Trial:
+        return Keras3Trial(self, model)
 
     @contextlib.contextmanager
     def random_state(self, model: Any) -> Iterator[None]:
@@ -209,162 +184,8 @@ class Keras3(keras_models.KerasModels):
         for weight, value in zip(weights, values):
             weight.assign(value)
 
-    def constant(self, value: np.ndarray) -> Any:
-        return keras.ops.convert_to_tensor(value)
-
     def values(self, weights: Sequence[Any]) -> List[Any]:
         return [np.array(keras.ops.convert_to_numpy(weight)) for weight in weights]
 
 
-class TensorFlow2(TensorFlow2Mixin, Keras3):
-    _compilations = 0
-
-    def step_hook(self, model: Any, kind: str, wrap: Callable[..., Any]) -> None:
-        super().step_hook(model, kind, wrap)
-        if kind == "train":
-            train_step = model.train_step
-
-            @functools.wraps(train_step)
-            def step(*args: Any, **kwargs: Any) -> Any:
-                self._compilations += self.module.inside_function()  # only while it is traced
-                return train_step(*args, **kwargs)
-
-            vars(model)["train_step"] = step
-
-    def compilations(self) -> Optional[int]:
-        return self._compilations
-
-    def device(self, model: Any) -> str:
-        return "gpu" if "GPU" in model.weights[0].value.device else "cpu"
-
-    def wait(self, model: Any, outputs: Any = None) -> None:
-        if outputs is None:  # at the end of an epoch the logs have been read, which waits
-            return
-        if self.workers.here < self.workers.count:  # on other machines, of which it does not know
-            super().wait(model, outputs)
-        else:
-            self.module.test.experimental.sync_devices()
-
-    def allocator_peak_bytes(self, model: Any) -> Optional[int]:
-        return self.module.config.experimental.get_memory_info("GPU:0")["peak"]
-
-
-class JAX(Keras3):
-    kernels = ("LSTM",)
-
-    _compilations: Optional[int] = None  # not asked yet
-    _forgotten = 0
-
-    def forget_all(self) -> None:
-        """What was compiled stays in memory, also of models that are gone: megabytes of each."""
-        self._forgotten += 1
-        if self._forgotten % 100 == 0:
-            self.module.clear_caches()
-
-    def compile_quickly(self) -> None:
-        self.module.config.update("jax_disable_most_optimizations", True)  # a third of the time
-
-    def _count(self, event: str, seconds: float, **more: Any) -> None:
-        self._compilations += event.endswith("backend_compile_duration")
-
-    def compilations(self) -> Optional[int]:
-        if self._compilations is None:
-            self._compilations = 0
-            self.module.monitoring.register_event_duration_secs_listener(self._count)
-        return self._compilations
-
-    def kernels_seen(self, model: Any) -> ContextManager[Set[str]]:
-        return recurrent.called(recurrent.OF_JAX)
-
-    def default_kernel(self, model: Any) -> str:
-        return "" if model.run_eagerly else recurrent.UNROLLED
-
-    def when_run(self, ask: Callable[[], float]) -> Any:
-        one = self.module.ShapeDtypeStruct((), np.float32)
-        return self.module.pure_callback(lambda: np.float32(ask()), one)
-
-    @contextlib.contextmanager
-    def cheap_steps(self, model: Any) -> Iterator[None]:
-        """Compiled without optimization: run eagerly, each kind of operation would be compiled alone."""
-        trainer: Any = sys.modules["keras.src.backend.jax.trainer"]
-        compile_ = getattr(trainer, "jit", None)
-        if compile_ is not self.module.jit or self.device(model) != "cpu":
-            yield
-            return
-        trainer.jit = functools.partial(compile_, compiler_options=QUICKLY)
-        try:
-            yield
-        finally:
-            trainer.jit = compile_
-
-    def device(self, model: Any) -> str:
-        platforms = {device.platform for device in model.weights[0].value.devices()}
-        return "cpu" if platforms == {"cpu"} else "gpu"
-
-    def wait(self, model: Any, outputs: Any = None) -> None:
-        # During fit, only the outputs have the current weights. What a later step, as of a validation, has taken over
-        # cannot be waited for: it is deleted, and was done when that step began.
-        waited = [weight.value for weight in model.weights] if outputs is None else outputs
-        arrays = self.module.tree_util.tree_leaves(waited)
-        self.module.block_until_ready([one for one in arrays if not getattr(one, "is_deleted", bool)()])
-
-    def pending(self, outputs: Any) -> Optional[Pending]:
-        results, _ = outputs  # the state is handed on to the next step and can be waited for no more
-        arrays = self.module.tree_util.tree_leaves(results)
-
-        def is_done() -> bool:
-            return all(array.is_ready() for array in arrays)
-
-        return is_done, functools.partial(self.module.block_until_ready, arrays)
-
-    def allocator_peak_bytes(self, model: Any) -> Optional[int]:
-        held = [(device.memory_stats() or {}).get("peak_bytes_in_use") for device in model.weights[0].value.devices()]
-        return max((one for one in held if one is not None), default=None)
-
-
-class PyTorch(PyTorchMixin, Keras3):
-    supports_run_eagerly = False  # it runs eagerly unless jit_compile is on
-    several_steps = keras_models.KerasModels.several_steps  # Keras 3 refuses it there
-
-    def fallbacks(self, model: Any) -> List[str]:
-        if model.jit_compile:
-            return []
-        loops = time_steps.loops(model, self.kernels, self._on_gpu(model))
-        return [f"{name} starts each operation of each time step from Python: {why}" for name, _, why in loops]
-
-    @contextlib.contextmanager
-    def random_state(self, model: Any) -> Iterator[None]:
-        looks = not model._compile_loss.built
-        with self.module.random.fork_rng():
-            yield
-        if looks:  # a fit takes a first batch to build its loss, for which PyTorch's DataLoader draws a number
-            self.module.empty((), dtype=self.module.int64).random_()
-
-    def device(self, model: Any) -> str:
-        return "gpu" if model.weights[0].value.device.type == "cuda" else "cpu"
-
-
-class OpenVINO(DoneOnReturn, Keras3):
-    def prepare(self) -> None:
-        """Make it compute in float32, as the others do: by default it takes bfloat16 if the processor has that."""
-        compile_model = self.module.compile_model
-
-        def in_float32(model: Any, device_name: str = "AUTO", config: Optional[Dict[str, Any]] = None) -> Any:
-            return compile_model(model, device_name, dict(config or {}, INFERENCE_PRECISION_HINT="f32"))
-
-        self.module.compile_model = in_float32
-
-    def kernels_seen(self, model: Any) -> ContextManager[Set[str]]:
-        return recurrent.called(recurrent.OF_OPENVINO)
-
-    def default_kernel(self, model: Any) -> str:
-        return recurrent.UNROLLED
-
-    def device(self, model: Any) -> str:
-        from keras.src.backend.openvino.core import get_device
-
-        return "cpu" if get_device() == "CPU" else "gpu"
-
-
-OTHERS = Keras3  # what serves any other backend
-BACKENDS = {"tensorflow": TensorFlow2, "jax": JAX, "torch": PyTorch, "openvino": OpenVINO}
+INTERFACE = Keras3  # what serves a backend without a file of its own

@@ -1,6 +1,5 @@
 """What both generations of Keras share: a model's layers and weights, its optimizer, the functions that it calls."""
 
-import functools
 import importlib
 import json
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
@@ -12,20 +11,17 @@ from kbench_guest import scores
 from kbench_guest.frameworks import layer_settings, recurrent
 from kbench_guest.frameworks.interface import Framework
 from kbench_guest.frameworks.layers import find, layers, owners
+from kbench_guest.frameworks.optimizers import Optimizers
 from kbench_guest.protocol import Refused
 
 if TYPE_CHECKING:
     from kbench_guest.clock import EpochClock
 
-EPSILON = 1e-7  # the default of both generations
 
-
-class KerasModels(Framework):
+class KerasModels(Optimizers, Framework):
     """Models of Keras; subclasses override what differs in a generation, or in the framework below it."""
 
     function_maker = ""  # what the model's methods that make its compiled functions begin with
-    file_formats: Tuple[str, ...] = (".h5",)  # in which it saves models, its own first
-    epsilon_under_root = False  # whether RMSprop divides by sqrt(v + epsilon) instead of sqrt(v) + epsilon
 
     def __init__(self) -> None:
         try:
@@ -35,23 +31,6 @@ class KerasModels(Framework):
 
     def versions(self) -> Tuple[str, str]:
         return keras.__version__, getattr(self.module, "__version__", "unknown")
-
-    def constant(self, value: np.ndarray) -> Any:
-        """An array as a tensor of the framework."""
-        return value
-
-    def evaluated(self, tensor: Any) -> np.ndarray:
-        """The numbers of a tensor, or of what a function gave instead of one."""
-        if isinstance(tensor, (bool, int, float, np.generic, np.ndarray)):
-            return np.asarray(tensor)
-        return self.values([tensor])[0]
-
-    def values_of(self, model: Any) -> List[Any]:
-        """The values of all of its weights."""
-        return self.values(model.weights)
-
-    def forget_all(self) -> None:
-        """Drop the models so far, if they share a graph: one that cannot be run would stop the others, too."""
 
     def is_recurrent(self, model: Any) -> bool:
         kinds = tuple(getattr(keras.layers, name) for name in recurrent.LAYERS if hasattr(keras.layers, name))
@@ -99,9 +78,6 @@ class KerasModels(Framework):
         maker = self.function_maker + kind + "_function"
         return f"Keras {keras.__version__} did not call {maker}, so " + super().unseen_steps(kind)
 
-    def learning_rate(self, model: Any) -> Any:
-        return self.optimizer_settings(model.optimizer)["learning_rate"]
-
     def updates(self, model: Any) -> Optional[int]:
         counted = getattr(model.optimizer, "iterations", None)
         return None if counted is None else int(self.values([counted])[0])
@@ -144,30 +120,8 @@ class KerasModels(Framework):
         metrics = dict(metrics) if isinstance(metrics, dict) else list(metrics)
         model.compile(loss=example.LOSS, optimizer=made, metrics=metrics, **options)
 
-    def order_updates(self, made: Any) -> None:
-        """Make an optimizer compute all gradients before any weight changes, and count the step last."""
-
-    def order_all_updates(self) -> None:
-        """The same for every optimizer that is made from now on."""
-        initialize = keras.optimizers.Optimizer.__init__
-
-        @functools.wraps(initialize)
-        def ordered(optimizer: Any, *args: Any, **kwargs: Any) -> None:
-            initialize(optimizer, *args, **kwargs)
-            self.order_updates(optimizer)
-
-        keras.optimizers.Optimizer.__init__ = ordered
-
     def correct_normalization(self) -> None:
         """Before a model is made: let BatchNormalization train as it states, with its epsilon and gamma."""
-
-    def make_optimizer(self, class_name: str, rate: Any, decay: float, settings: Dict[str, Any]) -> Any:
-        """An optimizer of this class, in the words of the generation."""
-        raise NotImplementedError
-
-    def initial_learning_rate(self, config: Dict[str, Any]) -> Tuple[Any, Any]:
-        """(learning rate, decay) out of an optimizer's configuration, which is then without them."""
-        raise NotImplementedError
 
     def export(self, made: Any, inputs: Any) -> Any:
         """The model in a runtime without Keras, for a batch of inputs. Raises Refused if it cannot be run there."""
@@ -202,39 +156,6 @@ class KerasModels(Framework):
     def compile_options(self, device: str) -> Dict[str, Any]:
         """Further arguments of `compile`."""
         return {}
-
-    def optimizer(self, settings: Dict[str, Any]) -> Any:
-        """A Keras optimizer from an example's OPTIMIZER: a class name and hyper-parameters, in Keras 3's words.
-
-        `decay` is Keras 2's: the learning rate in step t is learning_rate / (1 + decay * t). What is missing or None
-        has Keras's default. Raises Refused if Keras does not take the settings.
-        """
-        settings = {name: value for name, value in settings.items() if value is not None}
-        class_name = settings.pop("class_name")
-        rate, decay = settings.pop("learning_rate"), settings.pop("decay", 0.0)
-        if class_name == "RMSprop":
-            # With epsilon squared under the root the two formulas agree to within epsilon. With 1e-7 itself the first
-            # epochs of small gradients are visibly slower.
-            epsilon = settings.get("epsilon", EPSILON)
-            settings["epsilon"] = epsilon**2 if self.epsilon_under_root else epsilon
-        try:
-            return self.make_optimizer(class_name, rate, decay, settings)
-        except (AttributeError, TypeError, ValueError) as error:
-            raise Refused("example", f"Keras {keras.__version__} refuses the OPTIMIZER: {error}") from error
-
-    def optimizer_config(self, optimizer: Any) -> Dict[str, Any]:
-        """Its configuration, a schedule of its learning rate as {class_name, config}."""
-        return optimizer.get_config()
-
-    def optimizer_settings(self, optimizer: Any) -> Dict[str, Any]:
-        """{class_name, learning_rate, decay, ...} as the optimizer holds them, in the words of an OPTIMIZER."""
-        optimizer = getattr(optimizer, "inner_optimizer", optimizer)  # of a loss that is scaled, in float16
-        config = dict(self.optimizer_config(optimizer))
-        rate, decay = self.initial_learning_rate(config)
-        name = optimizer.__class__.__name__
-        if name == "RMSprop" and self.epsilon_under_root:
-            config["epsilon"] = config["epsilon"] ** 0.5
-        return dict(config, class_name=name, learning_rate=rate, decay=decay)
 
     # The layout of kernels that all backends share: (rows, columns, inputs, filters), correlated with the image.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List
 import numpy as np
 
 from kbench_coverage import masks
+from kbench_coverage.of_frameworks import constant, evaluated, file_formats
 from kbench_coverage.roundtrips import changed, copied, of_configuration
 from kbench_coverage.steps import Steps, of_changes, product
 from kbench_coverage.training import Arrays, Subject, Training, along, distance
@@ -133,9 +134,9 @@ class Checks:
         return unlike(self._subject.unfed(arrays.leaves(found)), outputs)
 
     def _eagerly(self, model: Any, **how: bool) -> Arrays:
-        tensors = [self._framework.constant(one) for one in self._given]
+        tensors = [constant(self._framework, one) for one in self._given]
         found = model(tensors[0] if len(tensors) == 1 else tensors, **how)
-        return [self._framework.evaluated(one) for one in arrays.leaves(found)]
+        return [evaluated(self._framework, one) for one in arrays.leaves(found)]
 
     def _of_steps(self, steps: Steps) -> None:
         if self._framework.supports_run_eagerly:
@@ -152,7 +153,7 @@ class Checks:
             after[form[1:]] = steps.steps(loaded, self._given)
             return {}
 
-        for form in self._framework.file_formats:
+        for form in file_formats():
             self._try(form[1:], lambda form=form: load_and_step(form))  # type: ignore[misc]
         if after:
             itself = steps.steps(trained[0], self._given)
@@ -165,7 +166,7 @@ class Checks:
 
     def _in_files(self, case: int) -> None:
         """A layer in a model that was saved and loaded: here, and from a file of a backend that managed it before."""
-        folder, own = self._asked["saved"], self._framework.file_formats[0]
+        folder, own = self._asked["saved"], file_formats()[0]
         os.makedirs(folder, exist_ok=True)
         others = glob.glob(os.path.join(glob.escape(folder), f"{case} *{own}"))
 
@@ -179,7 +180,7 @@ class Checks:
                     os.replace(f"{whole}.new", whole)
             return found
 
-        for form in self._framework.file_formats:
+        for form in file_formats():
             self._try(form[1:], lambda form=form: here(form))  # type: ignore[misc]
         for other in others[:1]:
             backend = urllib.parse.unquote(os.path.basename(other).partition(" ")[2][: -len(own)])

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Sequence
 
 import numpy as np
 
-from kbench_coverage import masks
+from kbench_coverage import masks, of_frameworks
 from kbench_coverage.checks import Checks
 from kbench_coverage.inputs import applied, called, computed_from, drawn, in_floatx, perturbed, settings_of
+from kbench_coverage.of_frameworks import constant, evaluated
 from kbench_coverage.roundtrips import of_configuration
 from kbench_coverage.steps import Steps
 from kbench_coverage.training import RANDOM, Arrays, Subject, distance
@@ -43,7 +44,7 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
 
         framework = frameworks.load()
     framework.prepare()
-    framework.compile_quickly()
+    of_frameworks.compile_quickly(framework)
     check_loaded(spec, framework.versions(), events)
     if spec["policy"]:
         framework.set_policy(spec["policy"])
@@ -56,12 +57,13 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
         public_names.tell(events)
         return
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # which ends the process even where C code does not return
+    forget = functools.partial(of_frameworks.Forgetting().forget, framework)
     for case in asked["cases"]:
         events.write("begun", case=case["id"])
         started = time.perf_counter()
         signal.setitimer(signal.ITIMER_REAL, asked["seconds"])
         begin = functools.partial(_begin, events, case["id"])
-        found = outcome(framework, case, asked, spec["floatx"], begin)
+        found = outcome(framework, case, asked, spec["floatx"], begin, forget)
         signal.setitimer(signal.ITIMER_REAL, 0)
         events.write("case", case=case["id"], seconds=time.perf_counter() - started, **found)
 
@@ -76,6 +78,7 @@ def outcome(
     asked: Dict[str, Any],
     floatx: str,
     begin: Callable[[str], None],
+    forget: Callable[[], None],
 ) -> Dict[str, Any]:
     """The fields of its event, from the first of the case's inputs that it takes."""
     floatx = case["dtype"] if case["dtype"] and floatx == "float32" else floatx
@@ -83,7 +86,7 @@ def outcome(
     for name in case["inputs"]:
         given = drawn(asked["inputs"][name], case["dtype"])
         exact = [in_floatx(one, floatx) for one in given]
-        framework.forget_all()
+        forget()
         framework.seed(case["seed"])
         try:
             subject = subject_of(framework, case, [one.copy() for one in exact], floatx, asked["trains"])
@@ -221,7 +224,7 @@ class Forward(Subject):
     def drawn(self, values: Arrays) -> Arrays:
         """Its outputs themselves."""
         if self._model is None:
-            return [self._framework.evaluated(one) for one in arrays.leaves(self.of(values))]
+            return [evaluated(self._framework, one) for one in arrays.leaves(self.of(values))]
         return arrays.leaves(self._model.predict(values[0] if len(values) == 1 else values, len(values[0])))
 
 
@@ -243,11 +246,11 @@ class Function(Subject):
         self.in_graph = framework.eager and not case["random"] and not alone
 
     def __call__(self, values: Arrays) -> Arrays:
-        tensors = [self._framework.constant(one) for one in values]
+        tensors = [constant(self._framework, one) for one in values]
         if self._masked:
             tensors[1] = masks.classes()["Large"]()(tensors[1])
         outputs = arrays.leaves(self._call(self._hold(), tensors))
-        found = [self._framework.evaluated(one) for one in outputs]
+        found = [evaluated(self._framework, one) for one in outputs]
         return [statistics(one) for one in found] if self._random else found
 
     def of(self, tensors: Sequence[Any]) -> Any:

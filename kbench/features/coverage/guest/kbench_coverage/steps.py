@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, Callable, List
 
 import numpy as np
 
+from kbench_coverage.of_frameworks import values_of
 from kbench_coverage.training import Arrays, Subject
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Steps(Subject):
             layer = keras.layers.Embedding(ROWS, values[-1].shape[-1], input_shape=first.shape[1:])
         model = keras.models.Sequential([layer])
         self._give_weights(model)
-        weights = self._framework.values_of(model)
+        weights = values_of(self._framework, model)
         scaled = [one * SIZES.astype(one.dtype) if len(one) == ROWS else one for one in weights]
         self._framework.set_values(model.weights, scaled)
         how = {"run_eagerly": True} if eagerly and self._framework.supports_run_eagerly else {}
@@ -70,7 +71,7 @@ class Steps(Subject):
         return [np.stack([of[0]] + [one - other for one, other in zip(of[1:], of)]) for of in zip(*found)]
 
     def _values(self, model: Any) -> List[Any]:
-        return [np.array(one, "float64") for one in self._framework.values_of(model)]
+        return [np.array(one, "float64") for one in values_of(self._framework, model)]
 
     def _apply(self, model: Any, x: Any, y: Any) -> None:
         """A step where nothing is differentiated: the gradients of the mean of `product`, by hand."""

@@ -11,13 +11,9 @@ import numpy as np
 from kbench_guest import arrays, scores
 from kbench_guest.device import Pending
 from kbench_guest.frameworks import recurrent
-from kbench_guest.frameworks.interface import (
-    DoneOnReturn,
-    Framework,
-    MXNetMixin,
-    PyTorchMixin,
-    TensorFlow2Mixin,
-)
+from kbench_guest.frameworks.interface import DoneOnReturn, Framework
+from kbench_guest.frameworks.pytorch import PyTorchMixin
+from kbench_guest.frameworks.tensorflow2 import TensorFlow2Mixin
 
 if TYPE_CHECKING:
     from kbench_guest.clock import EpochClock
@@ -223,7 +219,13 @@ class TensorFlow2(TensorFlow2Mixin, AnyFramework):
         self.module.test.experimental.sync_devices()
 
 
-class MXNet(MXNetMixin, AnyFramework):
+class MXNet(AnyFramework):
+    def wait(self, model: Any, outputs: Any = None) -> None:
+        self.module.nd.waitall()
+
+    def pending(self, outputs: Any) -> Optional[Pending]:
+        return None  # the loss has been read
+
     def device(self, model: Any) -> str:
         modules, blocks = model.inside(self.module.mod.Module), model.inside(self.module.gluon.Block)
         contexts = [context for module in modules for context in module._context]

@@ -19,11 +19,11 @@ def mirrored(module: Any, count: int, copy_steps: bool) -> Several:
 
 # By the framework's interface: what makes its engine, of the framework's module and the number of processes.
 ENGINES: Dict[str, Callable[[Any, int], Several]] = {
-    "kbench_guest.frameworks.keras3.TensorFlow2": functools.partial(mirrored, copy_steps=True),
+    "kbench_guest.frameworks.keras3_tensorflow.TensorFlow2": functools.partial(mirrored, copy_steps=True),
     "kbench_guest.frameworks.keras2_tensorflow2.TensorFlow2": functools.partial(mirrored, copy_steps=False),
-    "kbench_guest.frameworks.keras3.JAX": lambda module, count: devices.JAXDevices(),
-    "kbench_guest.frameworks.keras3.PyTorch": lambda module, count: processes.TorchProcesses(module),
-    "kbench_guest.frameworks.keras2.MXNet": lambda module, count: devices.MXNetContexts(module),
+    "kbench_guest.frameworks.keras3_jax.JAX": lambda module, count: devices.JAXDevices(),
+    "kbench_guest.frameworks.keras3_torch.PyTorch": lambda module, count: processes.TorchProcesses(module),
+    "kbench_guest.frameworks.keras2_mxnet.MXNet": lambda module, count: devices.MXNetContexts(module),
     "kbench_native.framework.JAX": lambda module, count: twins.JAXTwin(),
     "kbench_native.framework.PyTorch": lambda module, count: twins.TorchTwin(module),
     "kbench_native.framework.MXNet": lambda module, count: twins.GluonContexts(module),

@@ -10,6 +10,7 @@ import numpy as np
 
 from kbench_guest.frameworks.layers import every_layer
 from kbench_guest.proof import fingerprint
+from kbench_script.watching import fallbacks
 
 if TYPE_CHECKING:
     from kbench_guest.frameworks.keras_models import KerasModels
@@ -23,7 +24,7 @@ def model(framework: "KerasModels", made: Any) -> Dict[str, Any]:
         ("parameters", lambda: _parameters(framework, made)),
         ("layers", lambda: framework.describe(made)),
         ("dtypes", lambda: fingerprint.dtypes(framework, made)),
-        ("fallbacks", lambda: framework.fallbacks(made)),
+        ("fallbacks", lambda: fallbacks.fallbacks(framework, made)),
     ]
     if getattr(made, "optimizer", None) is not None:
         asked.append(("optimizer", lambda: fingerprint.optimizer(framework, made)))

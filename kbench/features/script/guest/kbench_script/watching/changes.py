@@ -2,7 +2,7 @@
 
 import functools
 import time
-from typing import TYPE_CHECKING, Any, Dict, Iterator, Optional
+from typing import TYPE_CHECKING, Any, Dict, Iterator, Optional, Sequence
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from kbench_guest.protocol import Refused
 from kbench_script.batches import first_batches
 
 if TYPE_CHECKING:
-    from kbench_guest.device import Device
     from kbench_guest.frameworks.keras_models import KerasModels
 
 MOST_BYTES = 1 << 28  # of the arrays that hold one batch again and again
@@ -35,18 +34,30 @@ def compile_otherwise(model_class: Any, framework: "KerasModels") -> None:
     model_class.compile = compiled
 
 
-def transfer_seconds(framework: "Device", model: Any, batch: Any) -> Optional[float]:
+def transfer_seconds(framework: "KerasModels", model: Any, batch: Any) -> Optional[float]:
     """The median time of copying a batch to the device and a number back; None if the framework cannot say."""
+    if not framework.eager:
+        return None
     numbers = [one for one in leaves(batch) if one.dtype.kind != "U"]
     seconds = []
     for _ in range(COPIES):
         start = time.perf_counter()
-        try:
-            framework.transfer(model, numbers)
-        except NotImplementedError:
-            return None
+        _transfer(framework, model, numbers)
         seconds.append(time.perf_counter() - start)
     return float(np.median(seconds))
+
+
+def _transfer(framework: "KerasModels", model: Any, numbers: Sequence[Any]) -> None:
+    import keras
+
+    of_keras3 = hasattr(keras, "ops")
+    convert = keras.ops.convert_to_tensor if of_keras3 else framework.module.convert_to_tensor
+    copied = [convert(one) for one in [*numbers, np.float32(1)]]
+    framework.wait(model, copied)
+    if of_keras3:
+        keras.ops.convert_to_numpy(copied[-1])
+    else:
+        copied[-1].numpy()
 
 
 def repeat_first(method: str, given: Dict[str, Any]) -> Any:

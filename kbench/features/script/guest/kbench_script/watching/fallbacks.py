@@ -1,17 +1,40 @@
-"""The recurrent layers of a Keras 3 model that loop over time steps, and why no fused kernel computes all at once."""
+"""What trains in a slower way than Keras could: eager steps, and recurrent layers without a fused kernel."""
 
-from typing import Any, List, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, List, Sequence, Tuple
 
 import keras
 
 from kbench_guest.frameworks.layers import layers, owners
 
+if TYPE_CHECKING:
+    from kbench_guest.frameworks.keras_models import KerasModels
+
 HAVE_KERNELS = ("LSTM", "GRU")  # cuDNN's, on GPUs
+FEWER = {"jax": ("LSTM",)}  # of a backend that has not both
 # What these kernels compute, in the words of a layer's configuration. For anything else Keras loops.
 COMPUTED = {
     "activation": "tanh", "recurrent_activation": "sigmoid", "use_bias": True, "unroll": False,
     "recurrent_dropout": 0, "reset_after": True, "use_cudnn": "auto",
 }  # fmt: skip
+
+
+def fallbacks(framework: "KerasModels", model: Any) -> List[str]:
+    """[a sentence without its full stop] on each; none is known of Keras 2 but on TensorFlow 2."""
+    if not framework.eager:
+        return []
+    backend = keras.backend.backend()
+    on_gpu = bool(model.weights) and framework.device(model) == "gpu"
+    found = []
+    if backend != "torch" and getattr(model, "run_eagerly", False):
+        found.append("run_eagerly starts each operation of a step from Python")
+    elif backend == "torch" and model.jit_compile:
+        return found
+    for name, has_kernel, why in loops(model, FEWER.get(backend, HAVE_KERNELS), on_gpu):
+        if backend == "torch":
+            found.append(f"{name} starts each operation of each time step from Python: {why}")
+        elif on_gpu and has_kernel:  # elsewhere its loop is compiled, and nothing faster is known
+            found.append(f"{name} computes one time step after another: {why}")
+    return found
 
 
 def loops(model: Any, kernels: Sequence[str], on_gpu: bool) -> List[Tuple[str, bool, str]]:
