@@ -254,7 +254,7 @@ def _in_place(
     if found is not None:
         return replace(row, in_place_sha256=found.sha256, constants=found.constants), None
     lacking = Outcome(UNSUPPORTED, f"this kbench has no feature that measures {backend.kind} backends")
-    return row, None if backend.keras_backend else lacking
+    return row, None if backend.kind == KERAS or hooks.guest_driver(row) else lacking
 
 
 def _layouts(example: Example, backend: Backend, asked: Sequence[Value], device: Device) -> list[str]:

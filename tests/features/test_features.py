@@ -32,6 +32,7 @@ WORDS = {
     "limit": [],
     "parity": ["parity"],
     "published": ["--suite"],
+    "runtimes": [],
     "script": ["script", "--with"],
     "shims": ["--shims"],
     "workers": ["--workers", "--scaling"],
@@ -176,9 +177,12 @@ def test_planted_a_core_that_speaks_of_a_feature_is_found(copied: Path, tmp_path
 
 
 def test_without_its_feature_a_row_that_needs_it_says_so(copied: Path, tmp_path: Path) -> None:
-    place = without(["native"], copied, tmp_path)
-    planned = said(place, "--examples", "mnist_mlp", "--dry-run", "--backends", "native/torch")
-    assert "this kbench has no feature that measures native backends" in " ".join(planned.split())
+    place = without(["native", "runtimes"], copied, tmp_path)
+    planned = said(
+        *(place, "--examples", "mnist_mlp", "--dry-run", "--task", "infer", "--backends", "native/torch,export/onnx")
+    )
+    for kind in ("native", "export"):
+        assert f"this kbench has no feature that measures {kind} backends" in " ".join(planned.split())
 
 
 @pytest.mark.slow("it measures with a copy of the code, and lists committed runs")

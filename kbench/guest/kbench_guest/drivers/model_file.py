@@ -3,23 +3,31 @@
 Each step is a phase of the cell. Neither Keras nor numpy is imported before the phase that times it.
 """
 
-from typing import TYPE_CHECKING, Any, Dict
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional
 
 from kbench_guest import parts
 from kbench_guest.proof.as_asked import check_device, check_loaded, check_settings, package_of
-from kbench_guest.protocol import Refused
 
 if TYPE_CHECKING:
     from kbench_guest.protocol import Events
 
 
-def run(spec: Dict[str, Any], events: "Events") -> None:
-    """Run the cell of this spec. Raises Refused if it cannot go on."""
+def run(
+    spec: Dict[str, Any],
+    events: "Events",
+    load: Optional[Callable[[Dict[str, Any]], Any]] = None,
+    finish: Optional[Callable[..., Any]] = None,
+) -> None:
+    """Run the cell of this spec. Raises Refused if it cannot go on.
+
+    Of a feature's driver: load(spec) returns another interface than Keras's own, and finish(framework, model, inputs,
+    spec, events) what runs in place of the model that was built.
+    """
     with events.phase("import"):
         from kbench_guest import arrays, frameworks, process
         from kbench_guest.training import epochs, example_file, example_model, feeding, timing, within_steps
 
-        framework = frameworks.exporting(spec) if spec["kind"] == "export" else frameworks.load()
+        framework = load(spec) if load else frameworks.load()
         framework.start_workers(spec)
         threads, cores, imported = process.threads(framework), within_steps.cores(), process.frameworks()
         example = example_file.load(spec["example"])
@@ -41,11 +49,8 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
 
     with events.phase("build"):
         model = example_model.build(framework, example, spec, feed.first_inputs(), events)
-    if spec["kind"] == "export":
-        if parts.is_bare(spec):
-            raise Refused("unsupported", "an exported model's layers cannot be read: `run` compares its outputs")
-        with events.phase("export"):
-            model = framework.export(model, feed.first_inputs())
+    if finish:
+        model = finish(framework, model, feed.first_inputs(), spec, events)
 
     trained = timing.kept(spec.get("trained", "")) if spec["timing"] else None
     if trained is not None:

@@ -3,12 +3,11 @@
 import importlib
 import importlib.util
 import sys
-from typing import TYPE_CHECKING, Any, Dict, Type
+from typing import TYPE_CHECKING, Any, Type
 
 from kbench_guest.protocol import Refused
 
 if TYPE_CHECKING:
-    from kbench_guest.frameworks.exported import Exported
     from kbench_guest.frameworks.keras_models import KerasModels
 
 
@@ -25,13 +24,6 @@ def load() -> "KerasModels":
         file = f"{__name__}.keras{number}"
     interface: Type[KerasModels] = importlib.import_module(file).INTERFACE
     return interface()
-
-
-def exporting(spec: Dict[str, Any]) -> "Exported":
-    """The interface to a runtime of exported models and the Keras that exports them; spec: the cell's."""
-    from kbench_guest.frameworks import exported
-
-    return exported.Exported(spec)
 
 
 def of_tensorflow2(keras: Any) -> bool:

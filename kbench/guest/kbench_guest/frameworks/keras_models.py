@@ -123,10 +123,6 @@ class KerasModels(Optimizers, Framework):
     def correct_normalization(self) -> None:
         """Before a model is made: let BatchNormalization train as it states, with its epsilon and gamma."""
 
-    def export(self, made: Any, inputs: Any) -> Any:
-        """The model in a runtime without Keras, for a batch of inputs. Raises Refused if it cannot be run there."""
-        raise NotImplementedError
-
     def several_steps(self, number: int) -> Dict[str, Any]:
         """The argument of `compile` for this number of steps in each call of the compiled function."""
         raise Refused("unsupported", "it has no steps_per_execution")

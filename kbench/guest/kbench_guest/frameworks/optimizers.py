@@ -1,6 +1,5 @@
 """What both generations of Keras share of their optimizers, in the words of an example's OPTIMIZER."""
 
-import functools
 from typing import Any, Dict, Tuple
 
 import keras
@@ -61,14 +60,3 @@ class Optimizers:
 
     def order_updates(self, made: Any) -> None:
         """Make an optimizer compute all gradients before any weight changes, and count the step last."""
-
-    def order_all_updates(self) -> None:
-        """The same for every optimizer that is made from now on."""
-        initialize = keras.optimizers.Optimizer.__init__
-
-        @functools.wraps(initialize)
-        def ordered(optimizer: Any, *args: Any, **kwargs: Any) -> None:
-            initialize(optimizer, *args, **kwargs)
-            self.order_updates(optimizer)
-
-        keras.optimizers.Optimizer.__init__ = ordered

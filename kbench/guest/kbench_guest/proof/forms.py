@@ -4,22 +4,12 @@ Some backends' symbolic loops compute something else (see the backends' files). 
 is also right if the hidden state is the last of the loop's states. Some also need a fixed batch size.
 """
 
-import contextlib
 from typing import Any, Dict, Iterable, Iterator, Tuple, Type
 
 import keras
 from keras import backend as K
 
-from kbench_guest.frameworks.layers import every_layer
-
 RECURRENT = ("LSTM", "GRU", "SimpleRNN")
-NOISE = {
-    "Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "AlphaDropout", "GaussianDropout",
-    "GaussianNoise",
-}  # fmt: skip
-OF_NOISE = ("rate", "stddev")  # their settings
-WITHIN = ("dropout", "recurrent_dropout", "_dropout")  # of a recurrent layer, of attention
-DROPPED = set(OF_NOISE + WITHIN)
 
 
 def arrange(model: Any, recurrent: Dict[str, str], fixed_batch: Iterable[str], batch_size: int) -> Tuple[Any, str]:
@@ -34,14 +24,14 @@ def arrange(model: Any, recurrent: Dict[str, str], fixed_batch: Iterable[str], b
         config = model.get_config()
     except NotImplementedError:  # it is Python code
         return model, ""
-    used = {layer["class_name"] for layer in _layers(config)}
+    used = {layer["class_name"] for layer in layer_configs(config)}
     if not used.intersection(RECURRENT):
         return model, ""
     fixed = bool(used.intersection(fixed_batch))
     if not used.intersection(recurrent) and not fixed:
         return model, "symbolic"
     forms, custom = set(), own_layers(model)
-    for layer in _layers(config):
+    for layer in layer_configs(config):
         form = recurrent.get(layer["class_name"])
         if form == "hidden state last" and not layer["config"].get("return_state"):
             custom["LSTM"] = ReorderedLSTM
@@ -57,49 +47,9 @@ def arrange(model: Any, recurrent: Dict[str, str], fixed_batch: Iterable[str], b
     return arranged, " and ".join(sorted(forms) or ["symbolic"]) + (", fixed batch" if fixed else "")
 
 
-def without_dropout(model: Any) -> Any:
-    """The model without dropout and noise; rebuilt if it has any."""
-    try:
-        config = model.get_config()
-    except NotImplementedError:  # it is Python code
-        silence(model)
-        return model
-    changed = False
-    for layer in _layers(config):
-        for key in WITHIN + (OF_NOISE if layer["class_name"] in NOISE else ()):
-            if layer["config"].get(key):
-                layer["config"][key] = 0.0
-                changed = True
-    if not changed:
-        return model
-    own = dict(own_layers(model), Dropout=SilentDropout)  # which Keras 3 does not take for its own, and need not
-    try:
-        return type(model).from_config(config, custom_objects=own)
-    except ValueError:  # Keras 3 makes no layer from the code of a lambda
-        silence(model)
-        return model
-
-
-def silence(model: Any) -> None:
-    """Turn dropout and noise off in place, for whatever is traced from now on."""
-    for layer in [model, *every_layer(model)]:
-        noisy = NOISE.intersection(one.__name__ for one in type(layer).__mro__)
-        for name in WITHIN + (OF_NOISE if noisy else ()):
-            if isinstance(getattr(layer, name, None), (int, float)):
-                with contextlib.suppress(AttributeError):  # an LSTM's, which asks its cell
-                    setattr(layer, name, 0.0)
-
-
 def own_layers(model: Any) -> Dict[str, Type[Any]]:
     """{class name: class} of the model's layers, to rebuild a model with layers of the example's own."""
     return {layer.__class__.__name__: layer.__class__ for layer in model.layers}
-
-
-class SilentDropout(keras.layers.Dropout):
-    """Dropout that drops nothing: Keras's own would return its input, which keras-mxnet cannot copy."""
-
-    def call(self, inputs: Any, training: Any = None) -> Any:
-        return inputs * 1.0
 
 
 class ReorderedLSTM(keras.layers.LSTM):
@@ -133,7 +83,7 @@ class FoldedTimeDistributed(keras.layers.TimeDistributed):
         return K.reshape(folded, self.compute_output_shape(shape))
 
 
-def _layers(config: Any) -> Iterator[Dict[str, Any]]:
+def layer_configs(config: Any) -> Iterator[Dict[str, Any]]:
     """Every dict of a nested configuration that describes a layer."""
     if isinstance(config, dict):
         if "class_name" in config and isinstance(config.get("config"), dict):
@@ -144,4 +94,4 @@ def _layers(config: Any) -> Iterator[Dict[str, Any]]:
     else:
         return
     for value in values:
-        yield from _layers(value)
+        yield from layer_configs(value)

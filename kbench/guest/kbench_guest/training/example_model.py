@@ -24,7 +24,7 @@ def build(framework: "KerasModels", example: Any, spec: Dict[str, Any], first: A
     # Before `arrange`: the form that a backend needs changes how the model is computed, not what.
     events.write("shapes", inputs=shapes.inputs(framework, made), layers=shapes.layers(framework, made))
     if parts.is_bare(spec):
-        made = forms.without_dropout(made)
+        made = parts.driver(spec).without_dropout(made)
     model, form = forms.arrange(
         made, spec["recurrent"], spec["fixed_batch"], spec["batch_size"] // framework.workers.here
     )

@@ -3,6 +3,7 @@
 Keras is imported by functions alone: the phase `import` is timed.
 """
 
+import functools
 from typing import TYPE_CHECKING, Any, List, Tuple
 
 import numpy as np
@@ -55,6 +56,20 @@ def compile_quickly(framework: "KerasModels") -> None:
 
     if keras.backend.backend() == "jax":
         framework.module.config.update("jax_disable_most_optimizations", True)  # a third of the time
+
+
+def order_all_updates(framework: "KerasModels") -> None:
+    """Let every optimizer that is made from now on order its updates."""
+    import keras
+
+    initialize = keras.optimizers.Optimizer.__init__
+
+    @functools.wraps(initialize)
+    def ordered(optimizer: Any, *args: Any, **kwargs: Any) -> None:
+        initialize(optimizer, *args, **kwargs)
+        framework.order_updates(optimizer)
+
+    keras.optimizers.Optimizer.__init__ = ordered
 
 
 class Forgetting:

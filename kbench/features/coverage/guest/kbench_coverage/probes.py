@@ -49,7 +49,7 @@ def run(spec: Dict[str, Any], events: "Events") -> None:
     if spec["policy"]:
         framework.set_policy(spec["policy"])
     if spec["ordered_updates"]:  # else a gradient may be that of a weight that has just changed
-        framework.order_all_updates()
+        of_frameworks.order_all_updates(framework)
     generation = framework.versions()[0].partition(".")[0]
     saved = os.path.join(os.path.expanduser(spec["part"]["saved"]), "keras" + generation)
     asked = dict(spec["part"], backend=spec["backend"], saved=saved)

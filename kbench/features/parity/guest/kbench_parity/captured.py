@@ -7,7 +7,8 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 import numpy as np
 
 from kbench_guest import arrays
-from kbench_guest.proof import forms, weights
+from kbench_guest.proof import weights
+from kbench_parity import silent
 
 
 def names(model: Any, x: Any) -> Optional[List[str]]:
@@ -67,7 +68,7 @@ def differences(own: Dict[str, Any], others: Dict[str, Any], backend: str) -> Li
 
 def _unequal(own: Dict[str, Any], other: Dict[str, Any]) -> Iterator[Tuple[str, Any, Any]]:
     """(name, own value, the other value) of the settings that differ."""
-    for name in sorted((set(own) | set(other)) - forms.DROPPED):
+    for name in sorted((set(own) | set(other)) - silent.DROPPED):
         if own.get(name, "unset") != other.get(name, "unset"):
             yield name, own.get(name, "unset"), other.get(name, "unset")
 

@@ -16,6 +16,13 @@ def with_model(
     computing.run(framework, model, example, spec, feed, events)
 
 
+def without_dropout(model: Any) -> Any:
+    """The model without dropout, before it has the form that the backend needs."""
+    from kbench_parity import silent
+
+    return silent.without_dropout(model)
+
+
 def with_twin(twin: Any, initial: List[Any], example: Any, spec: Dict[str, Any], feed: Any, events: "Events") -> None:
     """Compute a twin; initial: its weights before the first step."""
     from kbench_parity import twins

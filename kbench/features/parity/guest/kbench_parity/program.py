@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Tuple
 
 import keras
 
-from kbench_guest.proof import forms, weights
+from kbench_guest.proof import weights
 from kbench_guest.protocol import in_a_line, reason
 from kbench_guest.training.feeding import Batch
 from kbench_guest.training.first_step import train_on
 from kbench_parity import captured, computing
 from kbench_parity.program_outputs import Sites
+from kbench_parity.silent import silence, without_dropout
 from kbench_script.batches import first_batches
 from kbench_script.hosting.errors import show_error
 from kbench_script.watching import about
@@ -133,7 +134,7 @@ class FirstModel:
         framework, path = self._framework, captured.path_in(self._spec)
         replayed = captured.read(path) if os.path.exists(path) else None
         first = replayed or {"batches": first_batches(method, given, max(self._spec["part"]["steps"]))}
-        forms.silence(model)
+        silence(model)
         batches = [Batch(x, y, weight, captured.names(model, x)) for x, y, weight in first["batches"]]
         predicts = True
         try:
@@ -180,13 +181,13 @@ class FirstModel:
         self, model: Any, recompile: Optional[Callable[[], None]]
     ) -> Tuple[Any, Optional[Callable[[], None]]]:
         """(model, how to compile it again) without dropout, which is part of the graph in Keras 2."""
-        forms.silence(model)  # once more, for layers made since
+        silence(model)  # once more, for layers made since
         if self._framework.eager or not getattr(model, "_is_graph_network", True):
             return model, recompile
         own = {name: one for name, one in vars(sys.modules["__main__"]).items() if callable(one)}
         try:
             with keras.utils.CustomObjectScope(own):
-                silent = forms.without_dropout(model)
+                silent = without_dropout(model)
         except Exception as error:  # of the user's layers
             text = "its dropout could not be turned off (%s): its training differs by chance"
             self._note(text % type(error).__name__)

@@ -1,0 +1,1 @@
+"""Models that Keras has exported, run by runtimes without Keras."""
