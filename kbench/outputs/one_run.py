@@ -142,7 +142,7 @@ def _of_run() -> tuple[str, ...]:
 def _pictures() -> tuple[str, ...]:
     """Files in plots/ with these names are kbench's; all others are the user's."""
     stems = (*_of_run(), *(f"*-{kind}" for kind in (*_OF_EXAMPLE, "by-*")))
-    return tuple(f"{stem}.{suffix}" for stem in stems for suffix in ("png", "svg"))
+    return tuple(f"{stem}.{suffix}" for stem in stems for suffix in ("png", "svg", "pdf"))
 
 
 def _kept(run: Path, rows: Sequence[Summary]) -> dict[str, list[str]]:

@@ -25,7 +25,7 @@ def bars(rows: Sequence[Summary], styles: Mapping[Key, RowStyle], style: Style =
 
 
 def _figure(rows: Sequence[Summary], styles: Mapping[Key, RowStyle], style: Style = OWN) -> Figure:
-    figure = Figure(figsize=style.size or (6.5, 1.1 + 0.32 * len(rows)), layout="constrained")
+    figure = Figure(figsize=style.fit(6.5, 1.1 + 0.32 * len(rows)), layout="constrained")
     axes = figure.subplots()
     times = _times(rows)
     limit = _REACH * max(seconds or 0.0 for seconds, _ in times)

@@ -78,11 +78,11 @@ def _figure(
     rows: dict[Key, list[Measured]] = {}
     for one in sorted(measured, key=lambda one: styles[key(one.cell)].label):
         rows.setdefault(key(one.cell), []).append(one)
-    width = style.size[0] if style.size else _WIDTH
+    width, _ = style.fit(_WIDTH)
     names = [_label(cells, styles[row]) for row, cells in rows.items()]
     names += [reference.in_words] if reference else []
     columns = legend_columns(names, width)
-    figure = Figure(figsize=style.size or (_WIDTH, 3.6 + 0.2 * math.ceil(len(names) / columns)), layout="constrained")
+    figure = Figure(figsize=style.fit(_WIDTH, 3.6 + 0.2 * math.ceil(len(names) / columns)), layout="constrained")
     by_epoch, by_seconds = figure.subplots(1, 2, sharey=True)
     curves = {row: [learning_curves.curve(one, metric) for one in cells] for row, cells in rows.items()}
     handles = [_draw_row(by_epoch, by_seconds, cells, curves[row], styles[row]) for row, cells in rows.items()]

@@ -43,12 +43,12 @@ def memory(measured: Sequence[Measured], styles: Mapping[Key, RowStyle], style: 
 
 
 def _figure(drawn: Sequence[tuple[Measured, RowStyle]], style: Style) -> Figure:
-    width = style.size[0] if style.size else _WIDTH
+    width, _ = style.fit(_WIDTH)
     lines: dict[str, dict[str, Any]] = {
         how.label: {"color": how.color, "linestyle": how.line_style, "label": literal(how.label)} for _, how in drawn
     }
     rows = math.ceil(len(lines) / legend_columns([one["label"] for one in lines.values()], width))
-    figure = Figure(figsize=style.size or (_WIDTH, 3.4 + 0.2 * rows), layout="constrained")
+    figure = Figure(figsize=style.fit(_WIDTH, 3.4 + 0.2 * rows), layout="constrained")
     panel = figure.subplots()
     for one, how in drawn:
         panel.plot(*zip(*one.outcome.memory, strict=True), linewidth=1.2, **lines[how.label])

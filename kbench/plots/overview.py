@@ -12,8 +12,21 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LogNorm
 from matplotlib.figure import Figure
 
+from kbench.analysis.times.overall import ranked
 from kbench.analysis.times.shown_ratios import open_rankings, shown_ratio, sure_ratio, words
-from kbench.plots.styles import OWN, Key, RowStyle, Style, key, literal, luminance, place_labels, points, render
+from kbench.plots.styles import (
+    OWN,
+    Key,
+    RowStyle,
+    Style,
+    headed,
+    key,
+    literal,
+    luminance,
+    place_labels,
+    points,
+    render,
+)
 from kbench.records.values import NO_DIFFERENCE, NOT_COMPARED
 from kbench.summary import Summary
 from kbench.words.text import plain
@@ -37,12 +50,14 @@ def overview(
 def _figure(kinds: Mapping[str, Sequence[Summary]], styles: Mapping[Key, RowStyle], style: Style = OWN) -> Figure:
     """A heat map for each kind; the titles of several are their names."""
     everyone = [row for rows in kinds.values() for row in rows]
+    fastest_first = ranked(everyone)
     columns = sorted({styles[key(row)].column for row in everyone})
+    columns.sort(key={styles[key(row)].column: fastest_first.index(row.backend) for row in everyone}.__getitem__)
     examples = {name: list(dict.fromkeys(map(place_labels(rows), rows))) for name, rows in kinds.items()}
     heights = [len(found) for found in examples.values()]
     baseline = next((row.baseline for row in everyone if row.baseline), "")
     norm, colors = scale([ratio for row in everyone if (ratio := sure_ratio(row)) is not None], bool(baseline))
-    size = style.size or (2.2 + 0.82 * len(columns), 0.7 + 0.8 * len(kinds) + 0.4 * sum(heights))
+    size = style.fit(2.2 + 0.82 * len(columns), 0.7 + 0.8 * len(kinds) + 0.4 * sum(heights))
     figure = Figure(figsize=size, layout="constrained")
     all_axes = figure.subplots(len(kinds), squeeze=False, height_ratios=heights)[:, 0]
     for axes, (name, rows) in zip(all_axes, kinds.items(), strict=True):
@@ -53,7 +68,7 @@ def _figure(kinds: Mapping[str, Sequence[Summary]], styles: Mapping[Key, RowStyl
             axes.set_title(literal(name, 80), fontsize=points(9), loc="left")
     title = f"steady epoch time, x {literal(baseline, 40) if baseline else 'fastest'}"
     marks = "; ".join(mark for verdict, mark in _MARKS.items() if any(row.verdict == verdict for row in everyone))
-    figure.suptitle(f"{title} ({marks})" if marks else title, fontsize=points(10))
+    figure.suptitle(headed(f"{title} ({marks})" if marks else title, style), fontsize=points(10))
     return figure
 
 

@@ -17,6 +17,7 @@ from kbench.plots.styles import (
     Key,
     RowStyle,
     Style,
+    headed,
     key,
     legend,
     legend_columns,
@@ -56,13 +57,14 @@ def in_words(profile: PerformanceProfile, found: Sequence[PerformanceProfile]) -
 
 def _figure(found: Sequence[PerformanceProfile], styles: Mapping[str, RowStyle], style: Style) -> Figure:
     names = [name for name in styles if any(name in one.ratios for one in found)]
-    width = style.size[0] if style.size else _WIDTH * len(found)
+    width, _ = style.fit(_WIDTH * len(found))
     columns = legend_columns([styles[name].label for name in names], width)
-    size = style.size or (width, _HEIGHT + 0.4 + 0.2 * math.ceil(len(names) / columns))
+    size = style.fit(_WIDTH * len(found), _HEIGHT + 0.4 + 0.2 * math.ceil(len(names) / columns))
     figure = Figure(figsize=size, layout="constrained")
     for axes, profile in zip(figure.subplots(1, len(found), squeeze=False)[0], found, strict=True):
         _draw(axes, profile, styles)
-        axes.set_title(literal(in_words(profile, found)), fontsize=points(9), loc="left")
+        axes.set_ylabel("" if headed("title", style) else "share of examples")
+        axes.set_title(headed(literal(in_words(profile, found)), style), fontsize=points(9), loc="left")
     handles = [Line2D([], [], label=literal(styles[name].label), **line_of(styles[name])) for name in sorted(names)]
     legend(figure, handles, width)
     return figure

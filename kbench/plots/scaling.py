@@ -66,9 +66,9 @@ def _figure(lines: Lines, styles: Mapping[Key, RowStyle], style: Style = OWN) ->
     panels = [one for one in _PANELS if any(_PANELS[one](point.row) for line in lines.lines for point in line.points)]
     shown = line_styles(lines, styles)
     labels = [*(literal(row_style.label) for row_style in shown), ideal_label(lines)]
-    width = style.size[0] if style.size else _WIDTH * max(2, len(panels))
+    width, _ = style.fit(_WIDTH * max(2, len(panels)))
     columns = legend_columns(labels, width)
-    size = style.size or (width, _HEIGHT + 0.4 + 0.2 * math.ceil(len(labels) / columns))
+    size = style.fit(_WIDTH * max(2, len(panels)), _HEIGHT + 0.4 + 0.2 * math.ceil(len(labels) / columns))
     figure = Figure(figsize=size, layout="constrained")
     figure.suptitle(titled(lines.title, lines.lines[0].points[0].row.example, style), fontsize="medium")
     for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):

@@ -12,6 +12,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib import style as sheets
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.colors import is_color_like
 from matplotlib.figure import Figure
@@ -47,15 +48,25 @@ _STYLE: Any = {  # Any: matplotlib's own type for it lists every key, and differ
     "svg.fonttype": "path",
 }
 
+PAPER = "paper"  # a style of kbench's own, for a column of a journal: a PDF, too, and no title and footer
+_PAPER: Any = {"font.size": 8.0, "axes.titlesize": 8.0, "lines.linewidth": 1.2, "lines.markersize": 3.5}
+_COLUMN, _PAGE = 3.5, 7.16  # inches: the width of one column, and of both
+
 
 @dataclass(frozen=True)
 class Style:
     """The user's choice, where what is empty is the project's own; and what stands below each plot."""
 
-    sheet: str = ""  # a style that matplotlib knows, or the path of an .mplstyle file
+    sheet: str = ""  # PAPER, a style that matplotlib knows, or the path of an .mplstyle file
     size: tuple[float, float] | None = None  # width and height of each plot in inches
     caption: str = field(default="", compare=False)  # where and when it was measured
     synthetic: frozenset[str] = field(default=frozenset(), compare=False)  # examples with such data for real ones
+
+    def fit(self, width: float, height: float = 1.0) -> tuple[float, float]:
+        """The size of a plot that has this one, in inches, if nothing else is asked for."""
+        if self.sheet == PAPER and self.size is None:
+            return _COLUMN if width <= 2 * _COLUMN else _PAGE, height
+        return self.size or (width, height)
 
 
 OWN = Style()
@@ -64,11 +75,11 @@ LARGEST_STYLE = 1 << 20  # bytes
 
 def chosen(name: str, size: tuple[float, float] | None) -> Style:
     """The style of that name, or of the .mplstyle file of that path. Raises UserError where there is none."""
-    if not name or name in sheets.available:
+    if not name or name in (PAPER, *sheets.available):
         return Style(name, size)
     path = with_home(name)
     if not path.is_file():
-        hint = nearest(name, sheets.available)
+        hint = nearest(name, [PAPER, *sheets.available])
         raise UserError(f"--plot-style {plain(name)[:80]!r} is neither a file nor a matplotlib style{hint}")
     if path.stat().st_size > LARGEST_STYLE:
         raise UserError(
@@ -184,8 +195,14 @@ def literal(text: str, length: int = 60) -> str:
 
 
 def titled(title: str, example: str, style: Style) -> str:
-    """The title of an example's plot."""
-    return literal(title) + (" (synthetic data)" if example in style.synthetic else "")
+    """The title of an example's plot; in a paper only that its data are synthetic."""
+    parts = [headed(literal(title), style), "(synthetic data)" if example in style.synthetic else ""]
+    return " ".join(filter(None, parts))
+
+
+def headed(title: str, style: Style) -> str:
+    """The title, which a paper has in its own caption."""
+    return "" if style.sheet == PAPER else title
 
 
 def points(size: float) -> float:
@@ -216,7 +233,10 @@ def legend(figure: Figure, handles: Sequence[Line2D], width: float) -> None:
 
 
 def render(draw: Callable[[], Figure], style: Style = OWN) -> dict[str, bytes]:
-    """The figure as {"png": ..., "svg": ...}, with the user's style over the project's own. Raises UserError."""
+    """The figure as {"png": ..., "svg": ...}, in a paper "pdf", too, in the user's style over the project's own.
+
+    Raises UserError.
+    """
     with mpl.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # a name may be in any script
         warnings.filterwarnings("ignore", message="Style includes a parameter")  # such as `backend`: not used here
@@ -224,7 +244,9 @@ def render(draw: Callable[[], Figure], style: Style = OWN) -> dict[str, bytes]:
         mpl.rcdefaults()
         mpl.rcParams.update(_STYLE)
         try:
-            if style.sheet:
+            if style.sheet == PAPER:
+                mpl.rcParams.update(_PAPER)
+            elif style.sheet:
                 sheets.use(style.sheet)
                 mpl.rcParams["svg.hashsalt"] = _STYLE["svg.hashsalt"]  # so that the same run gives the same bytes
             return _written(draw(), style)
@@ -253,11 +275,11 @@ def caption(
 
 
 def _written(figure: Figure, style: Style) -> dict[str, bytes]:
-    png, svg = BytesIO(), BytesIO()
+    png, svg, pdf = BytesIO(), BytesIO(), BytesIO()
     agg: Any = FigureCanvasAgg(figure)  # Any: their print methods have no types
     size = points(6)
     letters = int(figure.get_figwidth() * 72 / (0.56 * size))  # DejaVu's are about as wide
-    lines = textwrap.wrap(plain(style.caption), max(20, letters))
+    lines = textwrap.wrap(plain(headed(style.caption, style)), max(20, letters))
     below = (1.3 * size * len(lines) + 4) / 72 if lines else 0.0  # inches
     if style.size and below:
         figure.set_figheight(max(figure.get_figheight() - below, 0.5))
@@ -270,7 +292,12 @@ def _written(figure: Figure, style: Style) -> dict[str, bytes]:
     agg.print_png(png, metadata={"Software": None})
     as_svg: Any = FigureCanvasSVG(figure)
     as_svg.print_svg(svg, metadata={"Date": None, "Creator": None})
-    return {"png": png.getvalue(), "svg": svg.getvalue()}
+    written = {"png": png.getvalue(), "svg": svg.getvalue()}
+    if style.sheet == PAPER:
+        as_pdf: Any = FigureCanvasPdf(figure)
+        as_pdf.print_pdf(pdf, metadata=dict.fromkeys(("CreationDate", "Creator", "Producer")))
+        written["pdf"] = pdf.getvalue()
+    return written
 
 
 def _sign(figure: Figure, text: str, size: float, below: float) -> None:

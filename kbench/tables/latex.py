@@ -39,7 +39,7 @@ def escape(text: str) -> str:
 
 def _table(one: Table) -> str:
     name = re.sub(r"[^a-z0-9]+", "-", one.heading.partition(" (")[0].lower()).strip("-")
-    below = " \\\\\n".join(map(escape, [*one.numbered, *one.remarks]))
+    below = " \\\\\n".join(map(_cell, [*one.numbered, *one.remarks]))
     lines = [
         r"\begin{table}",
         r"\centering",
@@ -48,7 +48,7 @@ def _table(one: Table) -> str:
         rf"\label{{tab:{name or 'kbench'}}}",
         rf"\begin{{tabular}}{{{''.join('l' if column in one.text_columns else 'r' for column in one.columns)}}}",
         r"\toprule",
-        _row(map(escape, one.columns)),
+        _row(map(_cell, one.columns)),
         r"\midrule",
         *(_row(map(_cell, row)) for row in one.rows),
         r"\bottomrule",
@@ -64,5 +64,6 @@ def _row(entries: Iterable[str]) -> str:
 
 
 def _cell(text: str) -> str:
-    """The entry, with LaTeX's dash between two numbers."""
-    return escape(text).replace("-", "--") if re.fullmatch(r"[\d.,]+-[\d.,]+", text) else escape(text)
+    """The text with LaTeX's dash in ranges and for an empty cell, and its sign in `x baseline` and `3 x 3`."""
+    ranges = re.sub(r"(?<![\w.,-])([\d.,]+)-(?=[\d.,]+(?![\w.-]))", r"\1--", escape(text))
+    return re.sub(r"^x(?= \w)|(?<=\d )x(?= \d)", r"\\(\\times\\)", "--" if text == "-" else ranges)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from fake_runs import COLORS, cell, fake_run
 from kbench import store
 from kbench.outputs import one_run
 from kbench.outputs.told import ToldRun
-from kbench.plots.styles import Style
+from kbench.plots.styles import Style, titled
 from kbench.records.values import OK, Outcome
 
 
@@ -92,11 +93,31 @@ def test_a_file_says_dots_an_inch_fonts_and_sizes_and_cannot_make_bytes_differ(o
     assert pixels(written[0]["mnist_cnn-seconds.png"]) == (990, 750)
 
 
+def test_a_paper_gets_pdfs_as_wide_as_a_column_without_title_and_footer(
+    one: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert report(capsys).status == 0
+    before = files(one)
+    assert report(capsys, "--plot-style", "paper").status == 0
+    drawn = files(one / "plots")
+    assert {Path(name).suffix for name in drawn} == {".png", ".svg", ".pdf"}
+    pdf = drawn["mnist_cnn-seconds.pdf"]
+    assert pdf.startswith(b"%PDF") and re.search(rb"/MediaBox \[ 0 0 252 ", pdf), "3.5 inches"
+    assert b"CreationDate" not in pdf, "the same run gives the same bytes"
+    for name, content in drawn.items():
+        assert name.endswith(".pdf") or content != before[f"plots/{name}"]
+    assert pixels(drawn["mnist_cnn-seconds.png"])[0] == 525
+    assert report(capsys).status == 0
+    assert files(one) == before, "and its PDFs are gone"
+    synthetic = Style("paper", synthetic=frozenset({"a"}))
+    assert (titled("a", "a", synthetic), titled("b", "b", synthetic)) == ("(synthetic data)", "")
+
+
 @pytest.mark.parametrize(
     ("option", "value", "words"),
     [
         ("style", "ggplott", "'ggplott' is neither a file nor a matplotlib style: did you mean ggplot?"),
-        ("style", "zzz", "choose from Solarize_Light2, bmh,"),
+        ("style", "zzz", "choose from paper, Solarize_Light2, bmh,"),
         ("style", "http://127.0.0.1/x.mplstyle", "is neither a file nor a matplotlib style"),
         ("style", ".", "is neither a file nor a matplotlib style"),
         ("style", "", "--plot-style is empty"),

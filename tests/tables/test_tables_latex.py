@@ -10,7 +10,7 @@ from fake_runs import cell, measured, notes, summary
 
 from kbench.analysis.summaries import summarise
 from kbench.records.values import FAILED
-from kbench.tables.latex import escape, latex
+from kbench.tables.latex import _cell, escape, latex
 
 
 def test_a_table_has_rules_caption_label_notes_and_a_cell_for_each_column() -> None:
@@ -27,7 +27,7 @@ def test_a_table_has_rules_caption_label_notes_and_a_cell_for_each_column() -> N
     (row,) = [line for line in text.splitlines() if line.strip().startswith("keras3/torch")]
     (columns,) = re.findall(r"\\begin\{tabular\}\{([lr]+)\}", text)
     assert row.count(" & ") + 1 == len(columns)
-    assert r"2.10 \(\pm\) 0.75" in row and "(0.904-4.03)" in row, "the intervals of its time and of its ratio"
+    assert r"2.10 \(\pm\) 0.75" in row and "(0.904--4.03)" in row, "the intervals of its time and of its ratio"
     assert r"{[}1] 100 \% of 2\_GB \& more" in text
 
 
@@ -45,3 +45,19 @@ def test_names_stay_text(hostile: str) -> None:
 def test_what_has_a_meaning_is_escaped() -> None:
     assert escape("a\\b") == r"a\textbackslash{}b"
     assert escape("0.95 ± 0.01") == r"0.95 \(\pm\) 0.01"
+
+
+@pytest.mark.parametrize(
+    ("text", "typeset"),
+    [
+        ("0.904-4.03", "0.904--4.03"),
+        ("~1.06 (0.941-1.17)", r"\textasciitilde{}1.06 (0.941--1.17)"),
+        ("-", "--"),
+        ("x baseline", r"\(\times\) baseline"),
+        ("kernels of 3 x 3 x 32", r"kernels of 3 \(\times\) 3 \(\times\) 32"),
+        ("keras3/jax@0.9-rc1", "keras3/jax@0.9-rc1"),
+        ("from 2026-11-20 on, x is 1-2", "from 2026-11-20 on, x is 1--2"),
+    ],
+)
+def test_ranges_have_en_dashes_and_products_their_sign(text: str, typeset: str) -> None:
+    assert _cell(text) == typeset

@@ -22,7 +22,7 @@ def keras_cost(summaries: Sequence[Summary], styles: Mapping[Key, RowStyle], sty
 
 
 def _figure(rows: Sequence[Summary], styles: Mapping[Key, RowStyle], style: Style) -> Figure:
-    figure = Figure(figsize=style.size or (6.5, 1.2 + 0.28 * len(rows)), layout="constrained")
+    figure = Figure(figsize=style.fit(6.5, 1.2 + 0.28 * len(rows)), layout="constrained")
     axes = figure.subplots()
     reached = [1.0]
     for position, row in enumerate(rows):
