@@ -13,7 +13,7 @@ from matplotlib.colors import Colormap, LogNorm
 
 from kbench.additions import Section
 from kbench.analysis.learning.learning_curves import unrisen
-from kbench.analysis.times.overall import profiles
+from kbench.analysis.times.overall import profiles, ranked
 from kbench.analysis.times.shown_ratios import open_rankings, shown_ratio, sure_ratio
 from kbench.analysis.times.shown_ratios import words as matrix_words
 from kbench.comparison.scaling import Lines, within
@@ -146,7 +146,15 @@ def _run(
         cells.setdefault(of_table(one.cell), []).append(one)
     groups = by_example(run.summaries)
     # Each with footnotes of its own: a reader may go to a section by a link.
-    contents = map(_answer_first, remarks_once(table(rows, repeat_command=run.repeat_command) for rows in groups))
+    contents = [
+        _answer_first(one) for one in remarks_once(table(rows, repeat_command=run.repeat_command) for rows in groups)
+    ]
+    noted = {
+        id(row): f"r{number}e{position}n{mark[1]}"
+        for position, (rows, content) in enumerate(zip(groups, contents, strict=True))
+        for row, cells in zip(rows, content.rows, strict=True)
+        if (mark := re.search(r"\[(\d+)\]", cells[-1]))
+    }
     examples = [
         {
             **_drawn(
@@ -180,7 +188,7 @@ def _run(
         "overall": over_all(run.summaries) if overall.sentences(run.summaries) else [],
         "profile": _profile(f"r{number}p", run.summaries),
         "remarks": run.remarks,
-        "matrix": _matrix(run.summaries, chosen, styles),
+        "matrix": _matrix(run.summaries, chosen, styles, noted),
         "examples": examples,
         "sections": [_section(one) for one in run.sections if one.in_report and one.tables],
         "further": run.further,
@@ -259,12 +267,20 @@ def _drawn(name: str, title: str, found: Sequence[charts.Chart]) -> dict[str, An
 
 
 def _matrix(
-    summaries: Sequence[Summary], chosen: Mapping[Key, RowStyle], styles: Mapping[str, Mapping[str, Any]]
+    summaries: Sequence[Summary],
+    chosen: Mapping[Key, RowStyle],
+    styles: Mapping[str, Mapping[str, Any]],
+    noted: Mapping[int, str],
 ) -> dict[str, Any]:
-    """Examples by rows of the run: text, colours, and the reason where there is no ratio."""
+    """Examples by rows of the run, the fastest backend first: text, colours, and where there is no ratio the reason
+    or a link to its note.
+    """
     label_of = place_labels(summaries)
     first = {chosen[key(row)].column: styles[chosen[key(row)].label] for row in reversed(summaries)}
-    columns = {name: {**first[name], "label": name} for name in sorted(first, key=lambda name: first[name]["id"])}
+    fastest_first = ranked(summaries)
+    of_backend = {chosen[key(row)].column: fastest_first.index(row.backend) for row in summaries}
+    by_speed = sorted(first, key=lambda name: (of_backend[name], first[name]["id"]))
+    columns = {name: {**first[name], "label": name} for name in by_speed}
     examples = list(dict.fromkeys(row.example for row in summaries))
     labels = {label_of(row): examples.index(row.example) for row in summaries}
     by_label = {(label_of(row), chosen[key(row)].column): row for row in summaries}
@@ -275,7 +291,7 @@ def _matrix(
     return {
         "columns": list(columns.values()),
         "rows": [
-            (number, name, [_heat(by_label.get((name, column)), shades, not_shown) for column in columns])
+            (number, name, [_heat(by_label.get((name, column)), shades, not_shown, noted) for column in columns])
             for name, number in labels.items()
         ],
         "timed": any(shown_ratio(row) is not None for row in summaries),
@@ -284,12 +300,15 @@ def _matrix(
     }
 
 
-def _heat(row: Summary | None, shades: tuple[LogNorm, Colormap], not_shown: Collection[Point]) -> dict[str, Any]:
+def _heat(
+    row: Summary | None, shades: tuple[LogNorm, Colormap], not_shown: Collection[Point], noted: Mapping[int, str]
+) -> dict[str, Any]:
     ratio = sure_ratio(row) if row else None
     ground, ink = ("", "") if ratio is None else colors.heat(ratio, shades)
     return {
         "text": matrix_words(row) if row else "",
         "why": row.reason if row and ratio is None else "",
+        "note": noted.get(id(row), "") if ratio is None else "",
         "ground": ground,
         "ink": ink,
         "best": bool(row and ratio is not None and row.relative_to_fastest == 1 and row.ranking not in not_shown),

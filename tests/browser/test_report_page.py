@@ -17,6 +17,7 @@ from playwright.sync_api import Page, expect
 from report_pages import REFERENCE, Opener, chart, draw_all, fake_page, page_of, points, section, tooltip
 
 from kbench import store
+from kbench.analysis.times.overall import ranked
 from kbench.outputs import one_run, several_runs
 from kbench.outputs.one_run import report
 from kbench.outputs.told import ToldRun
@@ -94,13 +95,35 @@ def test_a_link_of_the_matrix_leads_to_its_example_though_charts_grow_as_they_ar
     opened: Opener, reference: Path
 ) -> None:
     page = opened(reference)
-    for link in page.locator("table.matrix").get_by_role("link").all()[::-3]:
+    for link in page.locator("table.matrix th").get_by_role("link").all()[::-3]:
         example = link.inner_text()
         heading = section(page, example).get_by_role("heading", name=example, exact=True)
         link.click()
         expect(heading).to_be_in_viewport()
         expect(section(page, example).locator("figure").first).to_have_attribute("data-drawn", "")
         expect(heading).to_be_in_viewport()
+
+
+def test_a_cell_without_a_ratio_leads_to_the_reason_and_columns_stand_as_on_the_screen(
+    opened: Opener, reference: Path
+) -> None:
+    page = opened(reference)
+    assert page.locator("table.matrix td a").count() == (pd.read_csv(REFERENCE / "summary.csv").status != "ok").sum()
+    page.locator("table.matrix tr", has_text="babi_rnn").get_by_role("link", name="unsupported").click()
+    note = section(page, "babi_rnn").locator(".notes p:target")
+    expect(note).to_be_in_viewport()
+    expect(note).to_contain_text("Keras 3 cannot train on it")
+    heads = [re.sub(r"[\s\u200b]", "", one) for one in page.locator("table.matrix thead th span").all_inner_texts()]
+    assert heads == ranked(ToldRun(store.read(REFERENCE)).rows)
+
+
+def test_what_few_look_at_is_folded(opened: Opener, reference: Path) -> None:
+    page = opened(reference)
+    assert page.locator("details[open]").count() == 0
+    figure = page.locator("figure[data-chart=r0pc0]")
+    assert not figure.is_visible()
+    page.get_by_text("In which share of the examples").click()
+    expect(figure).to_have_attribute("data-drawn", "")
 
 
 @pytest.mark.thorough
@@ -345,6 +368,7 @@ def test_eight_backends_seven_examples_three_repeats_are_under_five_megabytes(op
     assert page_file.stat().st_size < 5_000_000
     page = opened(page_file)
     assert page.locator("section.example figure[data-chart]").count() >= 7 * 4
+    page.get_by_text("In which share of the examples").click()
     page.locator("figure[data-chart=r0pc0]").scroll_into_view_if_needed()
     expect(page.locator("figure[data-chart=r0pc0]")).to_have_attribute("data-drawn", "")
     assert points(chart(page, "example_6", "validation accuracy against epochs")).count() == 8 * 50
