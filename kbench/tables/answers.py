@@ -97,7 +97,7 @@ def headline(summaries: Sequence[Summary], repeat_command: str = "") -> str:
         tail = f"Rows: {', '.join(f'{number} {status}' for status, number in ended)}."
     unlike = sum(row.unranked == "differs" for row in summaries)
     if unlike:
-        tail += f" {unlike} {'row was' if unlike == 1 else 'rows were'} not measured like the rest (differs)."
+        tail += f" {unlike} {'row' if unlike == 1 else 'rows'} did other work than the rest (differs)."
     synthetic = dict.fromkeys(row.example for row in summaries if data.is_synthetic(row))
     if synthetic:
         tail += f" On synthetic data: {', '.join(synthetic)}."
@@ -201,13 +201,13 @@ def _of_device(rows: Sequence[Summary], where: str, repeat_command: str, what: s
         sentences.append(f"{known[0].backend} takes {_ratio(known[0], ' times as long')}{last}.")
     if rough := [row for row in sure if is_rough(row)]:
         takes = f"{_names(rough)} {'takes' if len(rough) == 1 else 'take'} longer"
-        sentences.append(f"{takes}, by how much cannot be said: {why_not(rows, repeat_command)}.")
+        sentences.append(f"{takes}, but how much longer is not known: {why_not(rows, repeat_command)}.")
     if equal:
-        listed = ", ".join(f"{row.backend}, to within {_apart(row):.0%}" for row in equal)
-        sentences.append(f"As fast: {listed}.")
+        each = listed(f"{row.backend} (to within {_apart(row):.0%})" for row in equal)
+        sentences.append(f"{each} {'is' if len(equal) == 1 else 'are'} as fast.")
     if unsure:
-        listed = ", ".join(f"{row.backend} ({_ratio(row, ' times,', '{} to {}')})" for row in unsure)
-        sentences.append(f"No difference is shown for {listed}.")
+        each = listed(f"{row.backend} ({_ratio(row, ' times,', '{} to {}')})" for row in unsure)
+        sentences.append(f"{each} may be as fast.")
     if missing:
         sentences.append(f"{_names(missing)} could not be compared: {why}.")
     return " ".join([*sentences, *(work.told_by.after_ranking(rows) if work.told_by else _done_first(rows))])
@@ -221,8 +221,8 @@ def _done_first(rows: Sequence[Summary]) -> list[str]:
     if fastest not in totals or totals[fastest] < EARLIER * totals[first]:
         return []
     count = f"{rows[0].epochs:,} {rows[0].work.units}"
-    times = f"{significant(totals[first])} s, {fastest} {significant(totals[fastest])} s"
-    return [f"With compilation, {first} is done with these {count} first: {times}."]
+    times = f"{significant(totals[first])} s against {significant(totals[fastest])} s on {fastest}"
+    return [f"Counting compilation, {first} finishes these {count} first: {times}."]
 
 
 def _all_epochs(row: Summary, fastest: float | None) -> float | None:

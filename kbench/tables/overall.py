@@ -31,7 +31,7 @@ def _answer(one: Overall, where: str, rows: Sequence[Summary]) -> list[str]:
     verdicts = {name: verdict(ends) for name, _, ends in (*one.others, *one.partly)}
     over = f"over these {one.examples} examples{where}"
     if set(verdicts.values()) <= {NOT_COMPARED}:
-        return [f"No backend can be named: {over} times vary too much."]
+        return [f"There is no winner: {over} times vary too much."]
     of = {kind: [other for other in one.others if verdicts[other[0]] == kind] for kind in verdicts.values()}
     as_fast = [f"{other[0]} is as fast ({_bounds(other)})" for other in of.get(AS_FAST, [])]
     as_fast += [f"{other[0]} may be as fast ({_bounds(other)})" for other in of.get(NO_DIFFERENCE, [])]
@@ -42,9 +42,9 @@ def _answer(one: Overall, where: str, rows: Sequence[Summary]) -> list[str]:
     elif one.others:
         first = f"Take {one.fastest}: {over} it takes the least time (geometric means, 95 % intervals)"
     elif set(verdicts.values()) == {SLOWER}:
-        first = f"Take {one.fastest}: it alone is compared in all {one.examples} examples{where}"
+        first = f"Take {one.fastest}: it is the only one compared in all {one.examples} examples{where}"
     else:
-        first = f"No backend can be named: only {one.fastest} is compared in all {one.examples} examples{where}"
+        first = f"There is no winner: only {one.fastest} is compared in all {one.examples} examples{where}"
     answer, parts = "; ".join([first, *as_fast]) + ".", list[str]()
     if slower := of.get(SLOWER, []):
         last = f"; the slowest, {_ratio(slower[-1])}" if len(slower) > 2 else ""

@@ -146,9 +146,9 @@ def test_an_example_in_which_one_backend_is_alone_does_not_count() -> None:
 
 def test_where_only_one_backend_is_compared_in_all_examples_it_is_taken_if_the_others_are_slower() -> None:
     (said,) = sentences(rows({"a": [1.0, 1.0, 1.0, 1.0], "b": [2.0, 2.0, 2.0, 0.0], "c": [0.0, 3.0, 3.0, 3.0]}))
-    assert said.startswith("Take a: it alone is compared in all 4 examples. b is not compared in example_3 ")
+    assert said.startswith("Take a: it is the only one compared in all 4 examples. b is not compared in example_3 ")
     (said,) = sentences(rows({"a": [1.0, 2.0, 2.0, 1.0], "b": [2.0, 1.0, 1.0, 0.0], "c": [0.0, 3.0, 3.0, 3.0]}))
-    assert said.startswith("No backend can be named: only a is compared in all 4 examples. b is not compared")
+    assert said.startswith("There is no winner: only a is compared in all 4 examples. b is not compared")
 
 
 def test_of_what_is_not_supported_only_the_place_elsewhere_and_the_wins_are_said() -> None:
@@ -260,7 +260,7 @@ def test_times_without_an_interval_name_no_backend() -> None:
         for place in range(2)
         for name, ratio, verdict in (("a", 1.0, FASTEST), ("b", 2.0, SLOWER))
     ]
-    assert sentences(some) == ["No backend can be named: over these 2 examples times vary too much."]
+    assert sentences(some) == ["There is no winner: over these 2 examples times vary too much."]
 
 
 def test_a_performance_profile_counts_the_examples_within_a_factor_of_the_fastest() -> None:

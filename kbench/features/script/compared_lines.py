@@ -94,7 +94,7 @@ def _compared(row: Summary, fastest: Summary) -> str:
     times = f"{significant(row.epoch_seconds)} instead of {significant(fastest.epoch_seconds)} s{row.work.each}"
     if ratio.rough and ratio.verdict == SLOWER:
         why = why_not([row, fastest])
-        return f"{row.backend} is slower than {fastest.backend}, by how much cannot be said: {why}"
+        return f"{row.backend} is slower than {fastest.backend}, but by how much is not known: {why}"
     if ratio.verdict == SLOWER:
         how = f" ({ends})" if ends else ""
         return f"{row.backend} takes {format_bound(ratio.value)} times as long as {fastest.backend}{how}: {times}"

@@ -92,7 +92,7 @@ def test_lines_beside_which_other_programs_computed_are_not_compared_by_a_number
     assert "could not be compared: other programs used the processor" in sentence and "0.64" not in sentence
     assert sentence.endswith(": other programs used the processor; end them and measure again.")
     (sentence,) = said(fast, far)
-    assert "fit, line 10 is slower than fit, line 7, by how much cannot be said: other programs used" in sentence
+    assert "fit, line 10 is slower than fit, line 7, but by how much is not known: other programs used" in sentence
 
 
 def test_of_a_line_without_a_call_of_a_model_those_with_one_are_named(said: Any) -> None:

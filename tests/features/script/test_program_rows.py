@@ -61,7 +61,7 @@ def test_one_call_each_is_no_comparison() -> None:
 def test_who_is_done_first_with_compilation_is_not_said_of_a_line_since_the_program_has_a_row() -> None:
     fast = line("keras3/jax", unit=EPOCH, epochs=3, epoch_seconds=1.0, first_epoch_seconds=10.0)
     slow = line("keras3/torch", 2.0, unit=EPOCH, epochs=3, epoch_seconds=2.0, first_epoch_seconds=2.5)
-    assert "With compilation" not in answer([fast, slow])
+    assert "Counting compilation" not in answer([fast, slow])
 
 
 def test_calls_of_a_program_are_no_examples() -> None:
