@@ -38,7 +38,7 @@ def text(rows: Sequence[Summary], width: int, paint: Paint = unpainted) -> str:
     lines = _grid("example", examples, backends, best, paint)
     if _width(lines) > width:
         turned = {(backend, example): row for (example, backend), row in best.items()}
-        lines = _grid("backend", backends, examples, turned, paint)
+        lines = _grids(backends, examples, turned, paint, width)
     baseline = next((row.baseline for row in rows if row.baseline), "")
     what = f"Time, as a multiple of that of {plain(baseline)}" if baseline else "Times slower than the fastest"
     verdicts = {row.verdict for row in best.values()}
@@ -61,6 +61,17 @@ def _grid(
     entries = [[plain(name), *(_entry(rows.get((name, column)), paint) for column in columns)] for name in names]
     table = [*heads, *entries]
     return tabulate(table, tablefmt="plain", colalign=["left", *["right"] * len(columns)], disable_numparse=True)
+
+
+def _grids(
+    names: Sequence[str], columns: Sequence[str], rows: dict[tuple[str, str], Summary], paint: Paint, width: int
+) -> str:
+    """One grid, or several one below the other where it would be wider."""
+    lines = _grid("backend", names, columns, rows, paint)
+    if _width(lines) <= width or len(columns) == 1:
+        return lines
+    half = (len(columns) + 1) // 2
+    return "\n\n".join(_grids(names, some, rows, paint, width) for some in (columns[:half], columns[half:]))
 
 
 def _entry(row: Summary | None, paint: Paint) -> str:
