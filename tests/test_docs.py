@@ -1,4 +1,4 @@
-"""The tests that the documentation names as proof are there."""
+"""The documentation is short, and the tests that it names as proof are there."""
 
 from __future__ import annotations
 
@@ -64,3 +64,11 @@ def test_the_page_of_twins_lists_those_that_are_there() -> None:
         there.setdefault(path.stem, set()).add(path.parent.name)
     everywhere = {path.name for path in (CHECKOUT / "examples_models" / "native").iterdir() if path.is_dir()}
     assert {example: names or everywhere for example, names in listed.items()} == there
+
+
+def test_the_pages_stay_short() -> None:
+    """A page that grows shortens another: what is not read is not there."""
+    readme, pages = CHECKOUT / "README.md", sorted((CHECKOUT / "docs").glob("*.md"))
+    words = {page: len(page.read_text("utf-8").split()) for page in (readme, *pages)}
+    assert words[readme] <= 750
+    assert (len(pages) <= 16, sum(words.values()) <= 14_000) == (True, True), sum(words.values())
