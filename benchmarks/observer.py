@@ -39,7 +39,7 @@ def by_kbench(options: argparse.Namespace, folder: Path) -> Path:
     """The run that the real command makes."""
     run = folder / "run"
     chosen = ("--backends", options.backends, "--examples", options.examples, "--device", "cpu")
-    where = ("--results", str(folder), "--name", run.name, "--no-plots", "--quiet")
+    where = ("--results", str(folder), "--name", run.name, "--no-plots")
     done = subprocess.run([sys.executable, str(CHECKOUT / "run.py"), *chosen, *where], capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stdout + done.stderr)

@@ -24,7 +24,7 @@ def measured(
     done = subprocess.run(
         [
             *(sys.executable, str(checkout / "run.py"), *command, "--device", "cpu", "--repeats", "1"),
-            *("--no-plots", "--quiet", "--results", str(run.parent), "--name", run.name),
+            *("--no-plots", "--results", str(run.parent), "--name", run.name),
             *(["--", *arguments] if arguments else []),
         ],
         cwd=checkout,

@@ -51,7 +51,7 @@ def measure(folder: Path, example: str, asked: argparse.Namespace) -> list[tuple
                 [
                     *("run", "--backends", asked.backends, "--examples", example, "--epochs", str(asked.points)),
                     *("--samples", str(asked.samples), "--repeats", "1", "--device", "cpu", "--threads", "1"),
-                    *("--interleave", "off", "--results", str(folder), "--name", example, "--no-plots", "--quiet"),
+                    *("--interleave", "off", "--results", str(folder), "--name", example, "--no-plots"),
                 ]
             )
     measured = [one for one in store.read(run).measured if one.outcome.status == OK] if run.is_dir() else []

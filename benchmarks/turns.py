@@ -43,7 +43,7 @@ def measure(folder: Path, example: str, asked: argparse.Namespace) -> Sequence[M
                 *("run", "--backends", asked.backends, "--examples", example),
                 *("--samples", str(asked.samples or SAMPLES[example])),
                 *("--epochs", str(turns_pairs.FIRST - 1 + 2 * asked.pairs), "--repeats", "1", "--device", "cpu"),
-                *("--interleave", "on", "--results", str(folder), "--name", example, "--no-plots", "--quiet"),
+                *("--interleave", "on", "--results", str(folder), "--name", example, "--no-plots"),
             ]
         )
     if status:

@@ -85,7 +85,7 @@ def measure(folder: Path, name: str, example: str, options: Sequence[str], backe
     subprocess.run(
         [
             *(sys.executable, str(CHECKOUT / "run.py"), "--backends", backends, "--examples", example),
-            *("--device", "cpu", "--results", str(folder), "--name", name, "--no-plots", "--quiet", *options),
+            *("--device", "cpu", "--results", str(folder), "--name", name, "--no-plots", *options),
         ],
         check=True,
         cwd=CHECKOUT,

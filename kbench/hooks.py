@@ -129,7 +129,7 @@ class Hooks:
 
     @_declares
     def columns(self) -> Sequence[Column]:  # type: ignore[empty-body]
-        """Figures of rows, found from their processes. Files, tables, `--columns` and `--sort` have them by name."""
+        """Figures of rows, found from their processes. Files, tables and `--columns` have them by name."""
 
     @_declares
     def finding_kinds(self) -> Sequence[FindingKind]:  # type: ignore[empty-body]

@@ -75,7 +75,7 @@ def test_the_reference_has_every_option_event_backend_and_example(site: Path) ->
 
     for command in arguments.commands():
         assert f'id="{command}"' in shown("commands")
-    for option in ("--precision-policy", "--package", "--shims", "--fail-above"):
+    for option in ("--precision", "--package", "--shims", "--fail-above"):
         assert option in shown("commands")
     assert "evaluation_seconds" in shown("events") and "keras2/cntk" in shown("backends")
     assert "imdb_gru" in shown("examples") and "score apart" in shown("findings")

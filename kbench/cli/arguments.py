@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import os
+import re
 import shlex
 import sys
+import textwrap
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -17,7 +18,6 @@ from kbench.additions import Command
 from kbench.base.masking import masked_arguments
 from kbench.cli import core_commands, hints
 from kbench.cli.options import asked_by, how
-from kbench.environments.interpreters import CHANNEL
 from kbench.errors import UserError
 from kbench.version import __version__
 from kbench.words.text import meant, nearest
@@ -38,6 +38,29 @@ class Parser(argparse.ArgumentParser):
         kind = _Missing if "are required" in message else UserError
         kind = _NoValue if message.endswith("expected one argument") else kind
         raise kind(f"{message[0].upper()}{message[1:]}; see `{self.prog} --help`.")
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Wraps what is too long, but breaks no word; of the texts around the options each line, but for commands."""
+
+    def start_section(self, heading: str | None) -> None:
+        super().start_section(heading and "\n".join(_wrapped(heading, self._width)))
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return _wrapped(" ".join(text.split()), width)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines = [indent + line for line in text.splitlines()]
+        whole = re.compile(rf"  ([A-Z_]+=\S+ )*{re.escape(self._prog)}")  # how a command to type begins
+        return "\n".join(one for line in lines for one in ([line] if whole.match(line) else _wrapped(line, width)))
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    start = re.match(r" *(?:\S+  +)?", line)
+    hanging = " " * len(start[0]) if start else ""
+    return textwrap.wrap(line, width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False) or [
+        ""
+    ]
 
 
 class _ListOnce(argparse.Action):
@@ -88,9 +111,10 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         raise UserError(f"Name the backends to measure with --backends; see `{program()} --help`.")
     if arguments[0] == HELP or (arguments[0] in ("-h", "--help") and arguments[1:2] and arguments[1] in known):
         arguments = [*arguments[1:], "--help"]
-    if arguments[0] in ("-h", "--help"):
-        _parser(program(), usage="%(prog)s [COMMAND] [OPTIONS]", description=_overview()).print_help()
-        raise SystemExit(0)
+    if arguments[0] in ("-h", "--help", "--version"):
+        overview = _parser(program(), usage="%(prog)s [COMMAND] [OPTIONS]", description=_overview())
+        overview.add_argument("--version", action="version", version=f"kbench {__version__}")
+        overview.parse_args(arguments[:1])
     named = arguments.pop(0) if arguments[0] in known else ""
     if not named and not arguments[0].startswith("-"):
         raise UserError(_no_command(arguments))
@@ -115,8 +139,6 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         if "--backends" in arguments[end:]:
             raise UserError("What follows -- are the program's own arguments: put --backends before it.") from None
         raise error
-    if getattr(found, "channel", None):
-        os.environ[CHANNEL] = found.channel  # read where a Python is installed
     found.arguments = tuple(arguments[end + 1 :])  # of the script
     found.command = command
     found.argv = list(masked_arguments(argv))  # which results keep
@@ -201,7 +223,7 @@ def add_options(parser: argparse.ArgumentParser, command: str) -> None:
     for option in _entries(command):
         if isinstance(option, tuple):
             title, entries = option
-            group = parser.add_argument_group(title) if title else parser.add_mutually_exclusive_group()
+            group = parser.add_argument_group(title)
             for name in (one for entry in entries for one in _with_axes(entry, command)):
                 group.add_argument(name, **how(name, command))
         else:
@@ -228,6 +250,4 @@ def first_run() -> str:
 
 
 def _parser(prog: str, **texts: Any) -> Parser:
-    parser = Parser(prog=prog, formatter_class=argparse.RawDescriptionHelpFormatter, **texts)
-    parser.add_argument("--version", action="version", version=f"kbench {__version__}")
-    return parser
+    return Parser(prog=prog, formatter_class=_Help, **texts)

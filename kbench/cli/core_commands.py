@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kbench.additions import Command
-from kbench.cli.groups import DATA, DETAIL, HOW_OFTEN, MORE, OF_CELLS, OVERRIDES, SELECTION, SHOWN, VARIANTS, WHAT
+from kbench.cli.groups import HOW_OFTEN, MORE, OF_CELLS, OVERRIDES, SELECTION, SHOWN, WHAT
 
 _HELP = Path(__file__).parent / "help"
 
@@ -26,8 +26,8 @@ COMMANDS: Mapping[str, Command] = {
         "measure examples on backends (the default: `%(prog)s --backends a,b` is `%(prog)s run --backends a,b`)",
         *_named("run"),
         options=(
-            *SELECTION, VARIANTS, "--profile", OVERRIDES, HOW_OFTEN, MORE, *OF_CELLS, DATA,
-            "--baseline", "--name", "--dry-run", DETAIL, "--no-plots", *SHOWN, "--results",
+            *SELECTION, "--profile", OVERRIDES, HOW_OFTEN, MORE, *OF_CELLS, "--data",
+            "--baseline", "--name", "--dry-run", "--verbose", "--no-plots", *SHOWN, "--results",
         ),
         usual=(
             "--backends", "--examples", "--profile", "--epochs", "--batch-size", "--repeats", "--budget",
@@ -45,7 +45,7 @@ COMMANDS: Mapping[str, Command] = {
         "measure open rows again.",
         "continue an interrupted run, or repeat what failed",
         *_named("resume"),
-        options=("run", "--retry", "--budget", DETAIL, "--no-plots", *SHOWN, "--results"),
+        options=("run", "--retry", "--budget", "--verbose", "--no-plots", *SHOWN, "--results"),
         takes_program=True,
     ),
     "list": Command(
@@ -59,7 +59,7 @@ COMMANDS: Mapping[str, Command] = {
         "Create the backends' environments where they are missing. Measures nothing.",
         "create the backends' environments, measure nothing",
         *_named("setup"),
-        options=("--backends", WHAT, "--python", "--channel"),
+        options=("--backends", WHAT, "--python"),
     ),
     "report": Command(
         "Write a run's tables, plots and pages again from its measurements, and print the tables; or put several "
@@ -75,7 +75,7 @@ COMMANDS: Mapping[str, Command] = {
         "Check this machine: Pythons, compilers, GPU, disk, environments, data. Changes nothing.",
         "check this machine: each line is ok or says what to type",
         *_named("doctor"),
-        options=("--data-dir", WHAT, "--python"),
+        options=(WHAT, "--python"),
     ),
     "clean": Command(
         "Show what is in kbench's cache folder, or remove one kind of it. The next run creates what it needs again. "

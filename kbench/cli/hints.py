@@ -19,6 +19,23 @@ from kbench.selection import backends
 from kbench.words.text import meant
 
 _PROGRAMS = (".py", ".ipynb")
+# Options that earlier releases had -> what does it now.
+_NOW = {
+    **{
+        f"--{name}": f"A setting is part of a backend's name: `--backends NAME,NAME+{setting}`"
+        for name, setting in (
+            ("jit", "jit=on"), ("precision-policy", "policy=mixed_float16"), ("settings", "settings=default"),
+            ("env-set", "VARIABLE=VALUE"), ("keras", "keras=VERSION"), ("package", "PACKAGE=VERSION"),
+        )
+    },
+    "--channel": "The channel is in the environment variable KBENCH_CHANNEL",
+    "--data-dir": "The folder is in the environment variable KBENCH_DATA",
+    "--quiet": "The tables alone are on stdout: `2> /dev/null`",
+    "--export": "summary.csv and summary.md are in the run's folder, and `--format json > FILE` writes JSON",
+    "--sort": "`--format csv` is for programs that sort",
+    "--init": "All backends start with the same weights; leave it out",
+    "--augment": "Images are not augmented; leave it out",
+}  # fmt: skip
 
 
 def no_command(arguments: Sequence[str], program: str, options: Collection[str], runs_programs: str) -> str:
@@ -107,9 +124,11 @@ def _option(
     """On an option that the command does not have; what follows it may be a program's own."""
     name = extra[0].partition("=")[0]
     long = f"--{name.lstrip('-').replace('_', '-')}"
+    if long in _NOW and not takes_program:
+        return _NOW[long]
     if long in of[command]:
         return f"It is {long}, with two dashes" if not name.startswith("--") else f"did you mean {long}?"
-    near = meant(long[2:], [one.lstrip("-") for one in sorted([*of[command], "--version", "--help"])])
+    near = meant(long[2:], [one.lstrip("-") for one in sorted([*of[command], "--help"])])
     others = [one for one, options in of.items() if long in options]
     if near and not others and not takes_program:
         return f"did you mean --{near}?"

@@ -5,10 +5,8 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 
-from kbench.base.paths import with_home
 from kbench.errors import UserError
 from kbench.words.text import nearest
 
@@ -129,14 +127,6 @@ def inches(text: str) -> tuple[float, float]:
             f"{text[:50]!r} is not a width and a height from 1 to 40 inches, such as 3.3x2.5"
         )
     return size
-
-
-def export_file(text: str) -> Path:
-    """A file whose name says its format."""
-    path = with_home(text)
-    if path.suffix.lower() not in (".md", ".csv", ".json"):
-        raise argparse.ArgumentTypeError(f"{text[:50]!r} does not end with .md, .csv or .json, which say the format")
-    return path
 
 
 def column_list(text: str) -> tuple[str, ...]:

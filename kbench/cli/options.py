@@ -12,7 +12,6 @@ from kbench.base.paths import with_home
 from kbench.cli.option_types import (
     column_list,
     duration,
-    export_file,
     inches,
     list_of,
     mib,
@@ -39,7 +38,6 @@ _TIME = {"type": duration, "metavar": "TIME"}
 _FOLDER = {"type": with_home, "metavar": "DIR"}
 _REPEATED = {"action": "append", "default": []}
 _FLAG = {"action": "store_true"}
-_DETAIL = {"dest": "detail", "action": "store_const", "default": "usual"}
 
 
 def _choices(field: str, of: type = Request) -> dict[str, Any]:
@@ -72,11 +70,6 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "metavar": "BACKEND=PATH[,as-is]",
         "help": "create the backend's environment from this Python. With as-is, use this existing environment "
         "unchanged (such as conda or a vendor's CUDA build); may be repeated",
-    },
-    "--channel": {
-        "metavar": "CHANNEL",
-        "help": "conda channel for Pythons that have to be installed: a name, an address or a folder (default: "
-        "KBENCH_CHANNEL, or conda-forge)",
     },
     # How much is measured.
     "--profile": {
@@ -123,11 +116,6 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "same: all repeats use --seed (default); different: each its own; or how many, such as 5: so many "
         "trainings with seeds of their own tell whether scores are lower on one backend",
     },
-    "--init": {
-        **_choices("init"),
-        "help": "initial weights: seeded, the same on every backend (default), or each backend's own",
-    },
-    "--augment": {**_FLAG, "help": "augment images in examples that define how"},
     # An example of the user's.
     "new_file": {"metavar": "NAME", "help": "name of the example; writes NAME.py"},
     "--like": {
@@ -161,7 +149,6 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "auto (default): real data if they can be had, else synthetic data; real: an error without them; "
         "synthetic: downloads nothing",
     },
-    "--data-dir": {**_FOLDER, "help": "folder with the published data files (default: KBENCH_DATA)"},
     # Which run, and where.
     "run": {
         "nargs": "?",
@@ -188,10 +175,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "metavar": "BACKEND",
         "help": "compare with this backend instead of the fastest; native: each with its framework without Keras",
     },
-    "--quiet": {**_DETAIL, "const": "quiet", "help": "print only the final tables"},
     "--verbose": {
-        **_DETAIL,
-        "const": "verbose",
+        **_FLAG,
         "help": "print a line per epoch, and the tables of all examples; without it those of one or two",
         _IN: {"report": {"help": "print the tables of more than two examples, too"}},
     },
@@ -200,23 +185,12 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "default": "table",
         "help": "output format (default: table); with any other, stdout holds nothing else",
     },
-    "--export": {
-        "type": export_file,
-        "action": "append",
-        "default": [],
-        "metavar": "FILE",
-        "help": "also write the tables to this file: .md (Markdown), .csv or .json; may be repeated",
-    },
     "--columns": {
         "type": column_list,
         "default": (),
         "metavar": "LIST",
         "help": "show only these columns, such as backend,s/epoch,verdict; also any of summary.csv, such as "
         "peak_memory_mib",
-    },
-    "--sort": {
-        "metavar": "COLUMN",
-        "help": "sort the rows of each example by this column, such as s/epoch; --sort=-s/epoch: the largest first",
     },
     "--output": {
         "type": with_home,
@@ -225,7 +199,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     },
     "--plot-style": {
         "metavar": "STYLE",
-        "help": "matplotlib style, such as grayscale, or an .mplstyle file; backends keep their colours",
+        "help": "paper (PDFs without title and footer, for a column of a journal), a style of matplotlib's, such as "
+        "grayscale, or an .mplstyle file; backends keep their colours",
     },
     "--plot-size": {
         "type": inches,

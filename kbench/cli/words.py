@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 from kbench import hooks
 from kbench.cli.arguments import commands, names_of
 from kbench.cli.options import how as declared
-from kbench.environments.interpreters import CHANNEL
 from kbench.errors import UserError
 from kbench.words.text import nearest
 
@@ -45,8 +43,6 @@ def options(command: str, words: Mapping[str, OptionValues]) -> dict[str, Any]:
             raise UserError(f"{given[destination]} and {word}: give one or the other.")
         given[destination] = word
         values[destination] = _value(name, how, value)
-    if values.get("channel"):
-        os.environ[CHANNEL] = values["channel"]  # read where a Python is installed
     return values
 
 

@@ -22,7 +22,7 @@ from kbench.planning.request import BUDGET, ChosenPython, Request
 from kbench.records import axes
 from kbench.records.values import PRECISION, Backend, Device, Example
 from kbench.screen.output import Output
-from kbench.screen.terminal import USUAL
+from kbench.screen.terminal import USUAL, VERBOSE
 from kbench.selection import examples, variants
 from kbench.selection import names as selection
 from kbench.selection.known import known_examples
@@ -34,7 +34,7 @@ Options = Mapping[str, Any]  # of a command, by the names that kbench.cli.option
 def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Device]) -> Request:
     """The request in the options of a command that measures, named like its fields. Raises UserError."""
     chosen = selection.select_backends(options["backends"], known)
-    chosen = selection.in_settings(chosen, _settings(options))
+    chosen = selection.in_settings(chosen, _variants(options.get("variants") or ()))
     on = tuple(devices.choose(one, gpus) for one in options["device"].split(","))
     program, script = hooks.programs().asked(options, known) if _has_program(options) else (None, None)
     of_feature = hooks.chosen_examples(options, on)
@@ -44,7 +44,7 @@ def request(options: Options, known: Mapping[str, Backend], gpus: Sequence[Devic
         named = _examples(options) if program is None else selection.Chosen((program,), frozenset({program.name}))
     pythons = chosen_pythons(options, known)
     asked = {one.name: value for one in fields(Request) if (value := options.get(one.name)) is not None}
-    mirror = data_folder(options)
+    mirror = data_folder()
     asked |= _how_often(options)
     for _, of_axis in asked_by(options["command"]):
         if of_axis.one_each and len(options.get(of_axis.dest) or ()) > 1:
@@ -104,24 +104,8 @@ def _named_examples(options: Options) -> str:
     return selection.CORE if options["examples"] is None else str(options["examples"])
 
 
-def _settings(options: Options) -> list[list[str]]:
-    """The settings that multiply the backends, of each axis; those whose option is repeated are beside none."""
-    found = []
-    for axis, asked in asked_by(options["command"]):
-        if not axis.of_backend:
-            continue
-        given = options.get(asked.dest) or ()
-        if axis.name == axes.ARGUMENTS:
-            found.append(_variants(given))
-        elif asked.repeated or not given:
-            found.append(["", *given])
-        else:
-            found.append([f"{axis.name}={one}" for one in given])
-    return found
-
-
 def _variants(texts: Sequence[str]) -> list[str]:
-    """The settings that --variant asks for, beside none. Raises UserError."""
+    """The settings of the backends that --variant asks for, beside none. Raises UserError."""
     found = [""]
     for text in texts:
         try:
@@ -159,10 +143,10 @@ def _how_often(options: Options) -> dict[str, Any]:
     return {"precision": precision or PRECISION, "budget": budget or min(usual, default=BUDGET)}
 
 
-def data_folder(options: Options) -> Path | None:
+def data_folder() -> Path | None:
     """The folder with the published files that the user named, if any."""
-    mirror = options["data_dir"] or os.environ.get("KBENCH_DATA")
-    return paths.with_home(str(mirror)).absolute() if mirror else None
+    mirror = os.environ.get("KBENCH_DATA")
+    return paths.with_home(mirror).absolute() if mirror else None
 
 
 def chosen_baseline(baseline: str | None, names: Iterable[str]) -> str:
@@ -204,22 +188,12 @@ def passed_variables(options: Options) -> tuple[str, ...]:
 
 
 def output(options: Options) -> Output:
-    """What is shown, and written into which files. Raises UserError, before anything is measured."""
-    chosen = columns.shown(options.get("columns", ()), options.get("sort") or "")
-    files = tuple(options.get("export", ()))
-    for file in files:
-        if file.is_dir():
-            raise UserError(f"--export {file} is a folder: name a file in it, such as {file}/table.md.")
-        if not file.absolute().parent.is_dir():
-            raise UserError(f"--export {file}: there is no folder {file.parent}: make it, or name another file.")
-        if not os.access(file if file.exists() else file.absolute().parent, os.W_OK):
-            raise UserError(f"--export {file} cannot be written: name another file.")
+    """What is shown. Raises UserError, before anything is measured."""
     return Output(
         form=options["format"],
-        shown=chosen,
-        files=files,
+        shown=columns.named(options.get("columns", ())),
         plots=options.get("plots", True),
-        detail=options.get("detail", USUAL),
+        detail=VERBOSE if options.get("verbose") else USUAL,
         outputs=options.get("show_output", False),
     )
 

@@ -41,9 +41,9 @@ def main(options: argparse.Namespace) -> int:
     pythons = choices.chosen_pythons(vars(options), known)
     gpus = devices.gpus()
     device = devices.choose(options.device, gpus)
-    mirror = choices.data_folder(vars(options))
+    mirror = choices.data_folder()
     if mirror is not None and not mirror.is_dir():
-        raise UserError(f"{mirror} is not a folder: give --data-dir or KBENCH_DATA one that exists")
+        raise UserError(f"{mirror} is not a folder: give KBENCH_DATA one that exists")
     cache = paths.cache_folder()
     setup = f"{arguments.program()} setup --backends"
     backends = [_backend(one, device, pythons.get(one.name), cache, setup) for one in known.values()]

@@ -56,7 +56,7 @@ def _said(origin: Origin) -> str:
     folder = paths.portable(datasets.cache_folder() / "files")
     return (
         f"{SYNTHETIC} data, because there is no {describe(origin.missing)}; for real data, put it into {folder} or "
-        "into a folder named by --data-dir"
+        "into a folder named by KBENCH_DATA"
     )
 
 

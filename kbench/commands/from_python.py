@@ -19,7 +19,7 @@ from kbench.outputs import dataframes
 from kbench.outputs.dataframes import RunData
 from kbench.outputs.told import ToldRun
 from kbench.planning.request import Request
-from kbench.screen import finish, output
+from kbench.screen import finish
 from kbench.screen.listener import Screen
 from kbench.selection.known import known_backends
 from kbench.session import interrupts
@@ -30,12 +30,9 @@ _NOT_ASKED = (
     "results",
     "name",
     "no_plots",
-    "quiet",
     "verbose",
     "format",
     "columns",
-    "sort",
-    "export",
 )
 
 
@@ -76,7 +73,6 @@ def run_command(command: str, given: Mapping[str, OptionValues], arguments: Sequ
         except Stopped as stopped:
             raise finish.how_to_go_on(stopped) from stopped
         analysis = ToldRun(there)
-        output.export_rows(analysis, wanted)
         finish.write(analysis, wanted.plots)
         return dataframes.data(analysis, interrupts.INTERRUPTED_STATUS if interrupted else finish.status(there))
 

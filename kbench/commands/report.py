@@ -24,8 +24,8 @@ def main(options: argparse.Namespace) -> int:
     names = dict.fromkeys(options.runs) or ["latest"]
     runs = list(dict.fromkeys(store.find(name, options.results) for name in names))
     if len(runs) > 1:
-        if options.export or options.columns or options.sort:
-            raise UserError("--export, --columns and --sort are for the tables of one run: name one.")
+        if options.columns:
+            raise UserError("--columns is for the tables of one run: name one.")
         read = [_timed(run) for run in runs]
         page = options.output or options.results / "report.html"
         baseline = _baseline(options.baseline, read)

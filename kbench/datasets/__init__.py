@@ -175,4 +175,4 @@ def _check(name: str, input: str, mirror: Path | None, registry: Registry) -> No
 
 def _check_folder(mirror: Path | None) -> None:
     if mirror is not None and not mirror.is_dir():
-        raise UserError(f"{mirror} is not a folder: give --data-dir or KBENCH_DATA one that exists")
+        raise UserError(f"{mirror} is not a folder: give KBENCH_DATA one that exists")

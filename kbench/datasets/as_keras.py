@@ -80,7 +80,7 @@ def _obtained(files: tuple[RemoteFile, ...], mirror: Path | None) -> tuple[Path,
     if missing:
         return (
             f"{origins.describe(missing)} cannot be downloaded: put {'it' if len(missing) == 1 else 'them'} into "
-            f"{paths.portable(_brought())} or into a folder named by --data-dir"
+            f"{paths.portable(_brought())} or into a folder named by KBENCH_DATA"
         )
     return tuple(found)
 

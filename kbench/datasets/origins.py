@@ -47,7 +47,7 @@ class MissingFiles(UserError):
         them = "it" if len(missing) == 1 else "them"
         super().__init__(
             f"{describe(missing)} cannot be downloaded: put {them} into {paths.portable(folder)} or into a folder "
-            "named by --data-dir or KBENCH_DATA, or use --data synthetic, which needs none"
+            "named by KBENCH_DATA, or use --data synthetic, which needs none"
         )
 
 

@@ -123,7 +123,7 @@ def find(
         except (installers.InstallFailed, OSError) as failure:
             why = str(failure)
     if found is None:
-        instead = f"{unfit}, and {channel()} gave none that works ({why}): name another channel with --channel,"
+        instead = f"{unfit}, and {channel()} gave none that works ({why}): name another channel in KBENCH_CHANNEL,"
         raise Unavailable(_not_found(backend, instead))
     return found
 

@@ -23,7 +23,7 @@ class Words:
 
 
 # Where a help text has the options of axes.
-WHAT, VARIANTS, NUMBERS, MORE = "what", "variants", "numbers", "more"
+WHAT, NUMBERS, MORE = "what", "numbers", "more"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from math import prod
 from typing import TypeVar
 
 from kbench import hooks
-from kbench.records.asked import NUMBERS, VARIANTS, WHAT, Asked, Numbers, Words
+from kbench.records.asked import NUMBERS, WHAT, Asked, Numbers, Words
 
 Value = str | int
 Item = TypeVar("Item")
@@ -53,49 +53,12 @@ AXES: tuple[Axis, ...] = (
     Axis("site", "line", same_work=False, always_named=True, default=""),  # of a program; empty: all of it
     Axis("backend", "backend", ranked=True, of_backend=True, always_named=True),
     Axis("version", "version", "version {}", ranked=True, of_backend=True),
-    Axis(
-        "jit", "jit_compile", "jit_compile {}", ranked=True, of_backend=True,
-        asked=Asked(
-            "--jit", "values of jit_compile to measure: some of on, off, auto; one row each",
-            takes=Words(("on", "off", "auto")), group=VARIANTS,
-        ),
-    ),
-    Axis(
-        "policy", "dtype policy", ranked=True, of_backend=True,
-        asked=Asked(
-            "--precision-policy", "Keras dtype policies to measure, such as float32,mixed_bfloat16",
-            takes=Words(), group=VARIANTS,
-        ),
-    ),
-    Axis(
-        "settings", "settings", "settings {}", ranked=True, of_backend=True,
-        asked=Asked(
-            "--settings", "tuned (default): with the variables that kbench sets to make backends faster; default: "
-            "without; default,tuned: one row each. `list backends --variables` prints them",
-            takes=Words(("default", "tuned")), group=VARIANTS,
-        ),
-    ),
-    Axis(
-        "variable", "variable", ranked=True, of_backend=True,
-        asked=Asked(
-            "--env-set", "measure with and without this environment variable; may be repeated",
-            group=VARIANTS, metavar="NAME=VALUE", repeated=True,
-        ),
-    ),
-    Axis(
-        "keras", "Keras", "Keras {}", ranked=True, of_backend=True,
-        asked=Asked(
-            "--keras", "versions of Keras to measure, such as 3.8,3.15", takes=Words(), group=VARIANTS,
-        ),
-    ),
-    Axis(
-        "package", "package", ranked=True, of_backend=True,
-        asked=Asked(
-            "--package", "also measure with this version of a package. keras=../keras takes it from a local folder, "
-            "keras=nightly takes the newest nightly build; may be repeated",
-            group=VARIANTS, metavar="NAME=VERSION", repeated=True,
-        ),
-    ),
+    Axis("jit", "jit_compile", "jit_compile {}", ranked=True, of_backend=True),
+    Axis("policy", "dtype policy", ranked=True, of_backend=True),
+    Axis("settings", "settings", "settings {}", ranked=True, of_backend=True),
+    Axis("variable", "variable", ranked=True, of_backend=True),
+    Axis("keras", "Keras", "Keras {}", ranked=True, of_backend=True),
+    Axis("package", "package", ranked=True, of_backend=True),
     Axis(
         "args", "arguments", "with {}", ranked=True, of_backend=True, same_work=False,
         asked=Asked(

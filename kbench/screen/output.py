@@ -1,11 +1,9 @@
-"""How rows are printed and exported: the format, columns, order and files that the user asked for."""
+"""How rows are printed: the format and columns that the user asked for."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TextIO
 
 from kbench import store
@@ -14,22 +12,17 @@ from kbench.outputs.told import ToldRun
 from kbench.screen import terminal
 from kbench.screen.colors import painter
 from kbench.screen.terminal import TABLE, USUAL, VERBOSE
-from kbench.store.files import replace
-from kbench.tables import at_a_glance, columns, csv, interrupted, lost, markdown, overall, text
-from kbench.tables.columns import ColumnChoice
+from kbench.tables import at_a_glance, csv, interrupted, lost, markdown, overall, text
 from kbench.tables.content import Table
 from kbench.words.text import as_json, at_blanks
-
-FORMATS = {".md": "markdown", ".csv": "csv", ".json": "json"}  # of a file, by the end of its name
 
 
 @dataclass(frozen=True)
 class Output:
-    """What the user wants to see, and in which files."""
+    """What the user wants to see."""
 
     form: str = TABLE
-    shown: ColumnChoice = field(default_factory=ColumnChoice)
-    files: tuple[Path, ...] = ()
+    shown: tuple[str, ...] = ()  # columns; empty: the usual ones
     plots: bool = True  # whether they are drawn
     detail: str = USUAL  # of the progress
     outputs: bool = False  # whether the stdout of each cell is printed
@@ -38,13 +31,6 @@ class Output:
     def beside(self) -> TextIO:
         """For what is no table: stderr if stdout is for another program."""
         return sys.stdout if self.form == TABLE else sys.stderr
-
-
-def export(files: Sequence[Path], made: Callable[[str], str]) -> None:
-    """Write each file with what is `made` for its format, and say so on stderr. Raises UserError."""
-    for file in files:
-        replace(file, made(FORMATS[file.suffix.lower()]).rstrip("\n") + "\n", durable=False)
-        terminal.print_note(f"Wrote {file}.")
 
 
 def print_written(run: store.RunResults, wanted: Output) -> None:
@@ -60,7 +46,7 @@ def print_written(run: store.RunResults, wanted: Output) -> None:
 
 
 def print_rows(analysis: ToldRun, wanted: Output) -> None:
-    """Print the rows of a run in one of the formats, with remarks on the whole run; export them."""
+    """Print the rows of a run in one of the formats, with remarks on the whole run."""
     run, rows, remarks = analysis.run, analysis.rows, analysis.remarks
     if wanted.form != TABLE:
         terminal.print_text(_as(wanted.form, analysis, wanted.shown))
@@ -68,52 +54,44 @@ def print_rows(analysis: ToldRun, wanted: Output) -> None:
             for remark in remarks:
                 print(remark, file=sys.stderr)
     else:
-        width, ordered = terminal.width(), columns.in_order(rows, wanted.shown)
+        width = terminal.width()
         for sentence in analysis.answers:  # what the user asked for comes first
             print(f"\n{at_blanks(sentence, width)}")
         print()
         again = terminal.repeat_command(run, rows)
         if _is_short(analysis, wanted):
-            terminal.print_text(at_a_glance.text(ordered, width, again, painter(sys.stdout)))
+            terminal.print_text(at_a_glance.text(rows, width, again, painter(sys.stdout)))
         else:
-            above = [*lost.sentences(rows), *([] if wanted.shown.columns else overall.sentences(rows))]
+            above = [*lost.sentences(rows), *([] if wanted.shown else overall.sentences(rows))]
             terminal.print_text(
-                "\n\n".join(
-                    [*(at_blanks(one, width) for one in above), text.text(ordered, width, again, wanted.shown)]
-                )
+                "\n\n".join([*(at_blanks(one, width) for one in above), text.text(rows, width, again, wanted.shown)])
             )
             for one in _further(analysis, on_screen=True):
                 terminal.print_text("\n" + text.together([one], width, "in summary.md"))
         for remark in remarks:
             if remark not in analysis.answers:
                 print(f"\n{at_blanks(remark, width)}")
-    export_rows(analysis, wanted)
 
 
 def _is_short(analysis: ToldRun, wanted: Output) -> bool:
     """Whether the run is told by its answer and a heat map; its tables are elsewhere."""
-    more = any(one.on_screen for one in analysis.sections) or wanted.shown.columns or wanted.detail == VERBOSE
+    more = any(one.on_screen for one in analysis.sections) or wanted.shown or wanted.detail == VERBOSE
     return at_a_glance.is_enough(analysis.rows) and not more
 
 
-def export_rows(analysis: ToldRun, wanted: Output) -> None:
-    """Write the rows into the files that the user asked for. Raises UserError."""
-    export(wanted.files, lambda form: _as(form, analysis, wanted.shown))
-
-
-def _as(form: str, analysis: ToldRun, shown: ColumnChoice) -> str:
+def _as(form: str, analysis: ToldRun, shown: tuple[str, ...]) -> str:
     """The rows as Markdown, CSV or JSON."""
     run, remarks = analysis.run, analysis.remarks
-    rows, machine = columns.in_order(analysis.rows, shown), describe(run.provenance)
+    rows, machine = analysis.rows, describe(run.provenance)
     if form == "markdown":
         notes = [f"**Note:** {markdown.escape(one)}" for one in remarks]
         tables = [markdown.markdown(rows, terminal.repeat_command(run, rows), shown)]
         tables += [markdown.together([one]) for one in _further(analysis)]
         return "\n\n".join([*notes, *tables, f"Machine: {markdown.escape(machine)}."])
     if form == "csv":
-        return csv.summary_csv(rows, shown.columns).rstrip()
+        return csv.summary_csv(rows, shown).rstrip()
     about = {"name": run.name, "created": run.created, "machine": machine, "remarks": remarks}
-    return as_json({"schema": 1, **about, "rows": csv.summary_records(rows, shown.columns)})
+    return as_json({"schema": 1, **about, "rows": csv.summary_records(rows, shown)})
 
 
 def _further(analysis: ToldRun, on_screen: bool = False) -> list[Table]:

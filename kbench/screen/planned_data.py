@@ -39,7 +39,7 @@ def lines(plan: Plan, width: int) -> list[str]:
     parts += [f"{name.partition(ASKED_FOR)[0]}: left out, {_of(one)}" for name, one in left_out.items()]
     if any(origin.missing for origin in names):
         folder = paths.portable(datasets.cache_folder() / "files")
-        parts.append(f"For real data, put these files into {folder} or into a folder named by --data-dir.")
+        parts.append(f"For real data, put these files into {folder} or into a folder named by KBENCH_DATA.")
     heads = [_HEAD, *[_INDENT] * len(parts)]
     return [
         textwrap.fill(

@@ -65,7 +65,7 @@ def print_plan(plan: Plan, missing: Sequence[str], instead: str = "", file: Text
         lines.append(f"  threads    {most} are more than the cores here, {max(cores())}")
     lines += hooks.planned_work(plan)
     if any(backend.tuned for backend in plan.backends) and any(task.has_model for task in plan.tasks):
-        lines.append("  settings   tuned for speed; --settings default,tuned measures both")
+        lines.append("  settings   tuned for speed; NAME+settings=default in --backends: not tuned")
     noted: dict[str, list[str]] = {}
     for backend, build in plan.environments():
         if build.note:
@@ -133,7 +133,7 @@ def print_text(text: str) -> None:
 
 def width() -> int:
     """The width of tables in columns: the terminal's, or 100 without one."""
-    return max(60, shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100)
+    return max(30, shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100)
 
 
 def print_folder(run: Path, what: str, start: str, file: TextIO | None = None) -> None:

@@ -55,16 +55,17 @@ def select_backends(text: str, known: Mapping[str, Backend]) -> Chosen[Backend]:
             found = [name for name, backend in known.items() if backend.generation == wanted]
         else:
             found = [_one_backend(wanted, known, certain, generations)]
-        of_item = [variants.parse_name(name + item.removeprefix(wanted), known[name]) for name in found]
+        is_group = wanted == ALL or wanted in generations
+        of_item = [variants.parse_name(name + item.removeprefix(wanted), known[name], is_group) for name in found]
         chosen |= {one.name: one for one in of_item if one.name not in chosen}
-        if wanted != ALL and wanted not in generations:
+        if not is_group:
             named.update(one.name for one in of_item)
     return Chosen(tuple(chosen.values()), frozenset(named))
 
 
-def in_settings(chosen: Chosen[Backend], choices: Sequence[Sequence[str]]) -> Chosen[Backend]:
-    """Every backend in every combination of settings (see `variants.in_combination`). Raises UserError."""
-    made = {backend.name: variants.in_combination(backend, choices) for backend in chosen.chosen}
+def in_settings(chosen: Chosen[Backend], settings: Sequence[str]) -> Chosen[Backend]:
+    """Every backend with each of the settings. Raises UserError."""
+    made = {backend.name: [variants.with_setting(backend, one) for one in settings] for backend in chosen.chosen}
     named = frozenset(one.name for name, found in made.items() if name in chosen.named for one in found)
     return Chosen(tuple({one.name: one for found in made.values() for one in found}.values()), named)
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import colorsys
 import functools
-import itertools
 import re
 import shlex
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from packaging.requirements import Requirement
@@ -39,14 +38,18 @@ _PACKAGE = re.compile(r"[a-z][a-z0-9_-]*")
 _OURS = re.compile(r"(KERAS_|KBENCH_|PYTHON).*")
 
 
-def parse_name(item: str, backend: Backend) -> Backend:
-    """The variant of `backend` that `item`, such as `NAME@0.9+jit=off`, asks for. Raises UserError."""
+def parse_name(item: str, backend: Backend, of_group: bool = False) -> Backend:
+    """The variant of `backend` that `item`, such as `NAME@0.9+jit=off`, asks for. Raises UserError.
+
+    of_group: a backend that has no tuned settings is the same without them.
+    """
     name, version, settings = axes.split_name(item)
     if not name:
         raise UserError(f"{item!r} is not a backend's name: write NAME, NAME@VERSION or NAME+SETTING=VALUE.")
     made = backend if version is None else _of_version(backend, backend.distribution, version, f"@{version}")
-    made = functools.reduce(_with, settings, made)
-    if made is backend and item != name:
+    given = [one for one in settings if not (of_group and one == UNTUNED and not backend.tuned)]
+    made = functools.reduce(with_setting, given, made)
+    if made is backend and item != name and not of_group:
         raise UserError(f"{item!r} does not say which version or setting: write NAME@0.9 or NAME+jit=off.")
     return made
 
@@ -56,14 +59,7 @@ def named_arguments(text: str) -> str:
     return _NOT_IN_NAMES.sub("_", _BEFORE_VALUE.sub(r"\1=", " ".join(shlex.split(text))))
 
 
-def in_combination(backend: Backend, choices: Iterable[Sequence[str]]) -> list[Backend]:
-    """The backend in every combination of settings, one of each of `choices`. Raises UserError."""
-    same = DEFAULTS if backend.tuned else (*DEFAULTS, UNTUNED)
-    changing = [tuple(one for one in settings if one not in same) for settings in itertools.product(*choices)]
-    return [functools.reduce(_with, changes, backend) for changes in dict.fromkeys(changing)]
-
-
-def _with(backend: Backend, setting: str) -> Backend:
+def with_setting(backend: Backend, setting: str) -> Backend:
     """The backend with `NAME=VALUE`. Raises UserError."""
     name, is_given, value = setting.partition("=")
     suffix = f"+{setting}"

@@ -1,10 +1,8 @@
-"""The user's choice of columns and order: by the names of summary.csv, or by the headings of the tables."""
+"""The user's choice of columns: by the names of summary.csv, or by the headings of the tables."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kbench.errors import UserError
@@ -22,18 +20,6 @@ _CALLED = {
 }
 
 
-@dataclass(frozen=True)
-class ColumnChoice:
-    """Which columns are shown, by the names of summary.csv, and by which one rows are sorted."""
-
-    columns: tuple[str, ...] = ()  # empty: the usual ones
-    sort: str = ""
-    descending: bool = False
-
-
-ALL = ColumnChoice()
-
-
 def of_headings() -> dict[str, str]:
     """The column of summary.csv for each heading of a table."""
     return {
@@ -48,43 +34,20 @@ def names() -> list[str]:
     return list(summary_columns([]))
 
 
-def shown(columns: Sequence[str], sort: str) -> ColumnChoice:
-    """The choice in the user's words; with `-` before the one to sort by, the largest is first. Raises UserError."""
-    descending = sort.startswith("-")
-    by = _named(sort.removeprefix("-"), "--sort") if sort else ""
-    return ColumnChoice(tuple(dict.fromkeys(_named(one, "--columns") for one in columns)), by, descending)
-
-
-def in_order(rows: Sequence[Summary], shown: ColumnChoice) -> list[Summary]:
-    """The rows of each example and task sorted; those without a value stay behind."""
-    if not shown.sort:
-        return list(rows)
-    values = summary_columns(rows)[shown.sort]
-    tables: dict[str, list[int]] = {}
-    for number, row in enumerate(rows):
-        tables.setdefault(row.title, []).append(number)
-
-    def is_missing(number: int) -> bool:
-        value = values[number]
-        return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
-
-    found: list[int] = []
-    for numbers in tables.values():
-        known = [number for number in numbers if not is_missing(number)]
-        found += sorted(known, key=lambda number: values[number], reverse=shown.descending)
-        found += filter(is_missing, numbers)
-    return [rows[number] for number in found]
+def named(texts: Sequence[str]) -> tuple[str, ...]:
+    """The columns of summary.csv that --columns names, each once. Raises UserError."""
+    return tuple(dict.fromkeys(map(_named, texts)))
 
 
 def chosen(
-    usual: Mapping[str, Callable[[Summary], str]], rows: Sequence[Summary], shown: ColumnChoice
+    usual: Mapping[str, Callable[[Summary], str]], rows: Sequence[Summary], shown: Sequence[str]
 ) -> dict[str, Callable[[Summary], str]]:
     """The columns of a table: those of the `usual` ones that are wanted, and others of summary.csv."""
-    if not shown.columns:
+    if not shown:
         return dict(usual)
     found: dict[str, Callable[[Summary], str]] = {}
-    values, named = summary_columns(rows, shown.columns), of_headings()
-    for name in shown.columns:
+    values, named = summary_columns(rows, shown), of_headings()
+    for name in shown:
         headings = [heading for heading in usual if named.get(heading, heading) == name]
         found |= {heading: usual[heading] for heading in headings}
         if not headings and name != "example":  # which the heading of the table has
@@ -92,9 +55,9 @@ def chosen(
     return found
 
 
-def texts(rows: Sequence[Summary], shown: ColumnChoice) -> set[str]:
+def texts(rows: Sequence[Summary], shown: Sequence[str]) -> set[str]:
     """Those of the wanted columns that have text."""
-    found = summary_columns(rows, shown.columns) if shown.columns else {}
+    found = summary_columns(rows, shown) if shown else {}
     return {name for name, values in found.items() if any(isinstance(value, str) for value in values)}
 
 
@@ -110,7 +73,7 @@ def _cell(rows: Sequence[Summary], values: Sequence[Any]) -> Callable[[Summary],
     return cell
 
 
-def _named(text: str, option: str) -> str:
+def _named(text: str) -> str:
     known, titles = names(), of_headings()
     headings = {heading.lower(): name for heading, name in titles.items()}
     wanted = text.strip().lower()
@@ -124,4 +87,4 @@ def _named(text: str, option: str) -> str:
         _CALLED.get(wanted) or "" if wanted in ("all", *_CALLED) else meant(wanted, [*usual, *known])
     )  # which is like another
     hint = f"did you mean {near}?" if near else f"choose from {', '.join(often)}, or any column of summary.csv."
-    raise UserError(f"{option}: there is no column {text[:50]!r}: {hint}")
+    raise UserError(f"--columns: there is no column {text[:50]!r}: {hint}")

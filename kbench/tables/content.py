@@ -14,7 +14,7 @@ from kbench.records.values import FAILED, NO_DIFFERENCE, NOT_COMPARED, OK, TIMEO
 from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, Figure, Summary, figures
 from kbench.tables import data, notes
 from kbench.tables.answers import answer
-from kbench.tables.columns import ALL, ColumnChoice, chosen, texts
+from kbench.tables.columns import chosen, texts
 from kbench.tables.entries import accuracy, marked, of_ratio, short_target, shows_spread, with_half
 from kbench.words.text import MISSING, plain, significant
 
@@ -57,7 +57,7 @@ class Table:
 
 
 def tables(
-    summaries: Iterable[Summary], repeat_command: str = "", shown: ColumnChoice = ALL, brief: bool = False
+    summaries: Iterable[Summary], repeat_command: str = "", shown: Sequence[str] = (), brief: bool = False
 ) -> list[Table]:
     """One table per example, in reading order: a note stands below the first table that it is about.
 
@@ -96,7 +96,7 @@ def table(
     rows: Sequence[Summary],
     footnotes: list[str] | None = None,
     repeat_command: str = "",
-    shown: ColumnChoice = ALL,
+    shown: Sequence[str] = (),
     brief: bool = False,
 ) -> Table:
     """The table of one example. `rows` is not empty; new footnotes are added to those of the tables above."""
@@ -116,7 +116,7 @@ def table(
         about={one: tuple(name for name in its if name in columns) for one, its in about.items() if its != _WHOLE},
         answer=answer(rows, repeat_command),
         optional=()
-        if shown.columns
+        if shown
         else tuple(name for name in (*_unneeded(rows), *_optional(), *_less_asked(rows)) if name in columns),
     )
 

@@ -29,5 +29,5 @@ def remark(row: Summary) -> str:
         return "Synthetic data: same shapes, easier to learn; accuracies mean little."
     return (
         "Synthetic data: same shapes, easier to learn; accuracies mean little. For the real ones, put "
-        f"{datasets.to_bring(row.data)} into a folder named by --data-dir."
+        f"{datasets.to_bring(row.data)} into a folder named by KBENCH_DATA."
     )

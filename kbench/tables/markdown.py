@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tabulate import tabulate
 
 from kbench.summary import Summary
-from kbench.tables.columns import ALL, ColumnChoice
 from kbench.tables.content import Table, tables
 from kbench.words.text import plain
 
@@ -18,7 +17,7 @@ _MARKUP = re.compile(r"[\\`*~$\[\]|&<>]|(?<![^\W_])_|_(?![^\W_])")
 _LINE = re.compile(r"^(?:[#+-]+(?=\s)|(?=[-=]{2,}$)|\d+(?=[.)]\s))")
 
 
-def markdown(summaries: Iterable[Summary], repeat_command: str = "", shown: ColumnChoice = ALL) -> str:
+def markdown(summaries: Iterable[Summary], repeat_command: str = "", shown: Sequence[str] = ()) -> str:
     """All tables as Markdown, one per example, each under its heading in bold. `repeat_command` as in `tables`."""
     return together(tables(summaries, repeat_command, shown))
 

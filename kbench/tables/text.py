@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
@@ -10,7 +10,6 @@ from tabulate import tabulate
 
 from kbench.summary import Summary
 from kbench.tables.answers import above_tables
-from kbench.tables.columns import ALL, ColumnChoice
 from kbench.tables.content import Table, tables
 from kbench.words.text import at_blanks
 
@@ -18,7 +17,7 @@ _NARROWEST = 6  # columns of the terminal, of a column that is wrapped, if its w
 _MOST_LINES = 4  # of titles that could be narrower
 
 
-def text(summaries: Iterable[Summary], width: int = 100, repeat_command: str = "", shown: ColumnChoice = ALL) -> str:
+def text(summaries: Iterable[Summary], width: int = 100, repeat_command: str = "", shown: Sequence[str] = ()) -> str:
     """All tables, one per example. Where one is wider than `width`, columns are left out, and named. `repeat_command`
     repeats what could not be compared.
     """

@@ -100,16 +100,6 @@ def test_published_weights_are_given_to_the_cells_that_begin_from_them() -> None
     assert spec(replace(made, published_weights="weights.h5"))["published_weights"] == "/files/weights.h5"
 
 
-def test_pictures_are_augmented_where_it_is_asked_for_and_the_example_says_how(tmp_path: Path) -> None:
-    both = Request(
-        backends=("keras3/jax",),
-        examples=tuple(str(EXAMPLES[name].path) for name in ("cifar10_cnn", "mnist_mlp")),
-        augment=True,
-    )
-    assert [one.augment for one in plan.make_plan(both, BACKENDS, []).tasks] == [True, False]
-    assert task().augment is False
-
-
 # What a cell's identity holds, and what it does not.
 
 
@@ -177,10 +167,12 @@ def test_limits_do_not_make_another_cell() -> None:
 
 
 def test_an_option_of_run_has_the_name_of_its_field_and_reaches_the_guest() -> None:
-    options = arguments.parse(["--backends", "jax", "--examples", "mnist_mlp", "--init", "backend", "--epochs", "7"])
+    options = arguments.parse(["--backends", "jax", "--examples", "mnist_mlp", "--epochs", "7"])
     request = choices.request(vars(options), BACKENDS, [])
     (made,) = plan.make_plan(request, BACKENDS, []).tasks
     assert {field.name for field in fields(Request)} - set(vars(options)) - {"worker_per_machine"} == {
+        "data_dir",
+        "init",
         "asked",
         "data_sources",
         "example_settings",
@@ -195,7 +187,7 @@ def test_an_option_of_run_has_the_name_of_its_field_and_reaches_the_guest() -> N
         "threads_each",
         "values",
     }
-    assert (spec(made)["init"], spec(made)["epochs"]) == ("backend", 7)
+    assert spec(made)["epochs"] == 7
 
 
 def test_results_do_not_name_the_users_home(monkeypatch: pytest.MonkeyPatch) -> None:

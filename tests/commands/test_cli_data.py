@@ -44,7 +44,7 @@ def test_without_real_data_an_example_runs_on_synthetic_data_and_everything_says
     plan = " ".join(said.out.split("\n\n")[0].split())
     assert "real and synthetic data" in plan and "digits: real data that come with kbench" in plan
     assert "words: synthetic data, because there is no imdb.npz from https://storage.googleapis.com/" in plan
-    assert f"({WHY})" in plan and "For real data, put these files into" in plan and "--data-dir" in plan
+    assert f"({WHY})" in plan and "For real data, put these files into" in plan and "KBENCH_DATA" in plan
     printed = " ".join(said.out.split())
     assert "words (smoke: 32 of 48 samples, 2 epochs, batch 8, synthetic data, cpu)" in printed
     assert "digits (smoke: 32 of 48 samples, 2 epochs, batch 8, real data, cpu)" in printed
@@ -63,9 +63,10 @@ def test_a_cell_has_the_same_data_and_order_from_what_comes_with_kbench_as_from_
     offline: Bench, tmp_path: Path
 ) -> None:
     facts = []
-    for name, options in (("part", ()), ("whole", ("--data-dir", str(originals())))):
+    for name, folder in (("part", ""), ("whole", str(originals()))):
+        offline.patch.setenv("KBENCH_DATA", folder)
         offline.patch.setattr(datasets, "cache_folder", lambda name=name: tmp_path / name)
-        assert offline.measure("--name", name, *options, examples="digits.py").status == 0
+        assert offline.measure("--name", name, examples="digits.py").status == 0
         (one,) = offline.last().measured
         kept = ("data_sha256", "content_sha256", "order_sha256", "data_source", "weights_sha256", "probe")
         facts.append(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import re
 
-import pytest
 from fake_bench import EXAMPLE, Bench, events_of
 
 from kbench.analysis.summaries import summarise
@@ -216,19 +215,3 @@ def test_what_the_backend_holds_is_told(bench: Bench) -> None:
     assert told["model"]["dtypes"] == ["float32"]
     assert told["compiled"]["optimizer"] == {"class_name": "SGD", "learning_rate": 0.5}
     assert told["compiled"]["loss"] == "categorical_crossentropy" and told["compiled"]["batch_size"] == 8
-
-
-def test_each_backends_own_initial_weights_can_be_asked_for(bench: Bench) -> None:
-    said = bench.measure("--init", "backend")
-    assert said.status == 0
-    (told,) = [event for event in events_of(bench.runs()[0]) if event["event"] == "model"]
-    assert (told["weights"], told["weights_sha256"], told["weights_left"]) == ("backend", "", [])
-    assert "Initial weights are each backend's own" in said.out
-    # The fake Keras begins with zeros, from which all classes are equally likely.
-    (probe,) = [event["outputs"] for event in events_of(bench.runs()[0]) if event["event"] == "probe"]
-    assert probe[0] == pytest.approx([1 / 3] * len(probe[0]))
-
-
-def test_an_init_that_does_not_exist_is_refused_in_a_sentence(bench: Bench) -> None:
-    said = bench.measure("--init", "mine")
-    assert said.status == 2 and len(said.err.strip().splitlines()) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -64,11 +65,13 @@ MISTAKES = [
     ("--backends jax --examples qqq.py", "There is no example file qqq.py in "),
     ("--backends jax --examples queue.py", "it is a pipe or a device, and no file."),
     ("--backends jax --examples notes.txt", "the name of that file does not end with .py."),
-    ("--versions", "did you mean --version?"),
+    ("--backends jax --jit on,off", "A setting is part of a backend's name: `--backends NAME,NAME+jit=on`."),
+    ("report mine --export x.md", "summary.csv and summary.md are in the run's folder"),
+    ("doctor --data-dir x", "The folder is in the environment variable KBENCH_DATA."),
     ("report mine,reference", "`mine reference`"),
-    ("report mine --sort time", "did you mean s/epoch?"),
+    ("report mine --columns time", "did you mean s/epoch?"),
     ("backends=jax", "An option begins with two dashes: `kbench --backends=jax`"),
-    ("report mine --sort times_slower", "did you mean times slower?"),
+    ("report mine --columns times_slower", "did you mean times slower?"),
     ("list foo", "`list` does not know 'foo': choose from"),
     ("clean everything", "`clean` does not know 'everything': choose from"),
     ("new mnist_mlp", "mnist_mlp is an example of kbench's own: choose another name"),
@@ -109,3 +112,22 @@ def test_help_has_the_usual_options_and_help_all_the_others(capsys: pytest.Captu
     assert "--backends" in usual and "--interleave" not in usual and "--help-all" in usual
     assert all(f"\n  {option}" in everything for option in ("--backends", "--interleave", "--timeout"))
     assert len(usual.splitlines()) < 80 < len(everything.splitlines())
+    assert [len(re.findall(r"(?m)^  (?:-h, )?--", one)) for one in (usual, everything)] == [16, 40]
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+@pytest.mark.parametrize("command", ["", *arguments.commands()])
+def test_help_fits_the_terminal_and_breaks_no_word_nor_a_command_to_type(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], columns: int, command: str
+) -> None:
+    def shown(width: int) -> str:
+        monkeypatch.setenv("COLUMNS", str(width))
+        with pytest.raises(SystemExit):
+            arguments.parse([*filter(None, [command]), "--help"])
+        return capsys.readouterr().out.partition("\n\n")[2]  # without the usage, which argparse breaks
+
+    lines = shown(columns).splitlines()
+    commands = [line for line in lines if re.match(rf"  ([A-Z_]+=\S+ )*{arguments.program()}", line)]
+    assert all(len(line) <= columns or len(line.split()) == 1 for line in lines if line not in commands), lines
+    assert " ".join(shown(columns).split()) == " ".join(shown(1000).split())
+    assert all(line in shown(1000).splitlines() for line in commands)

@@ -26,7 +26,7 @@ def test_the_variables_that_make_backends_faster_are_printed_to_be_copied(bench:
 
 def test_the_page_names_backends_with_such_variables_and_both_can_be_measured(bench: Bench) -> None:
     bench.backend("keras9/quick", more=TUNED)
-    said = bench.measure("--repeats", "1", "--settings", "default,tuned", backends="quick,fake")
+    said = bench.measure("--repeats", "1", backends="quick,quick+settings=default,fake")
     assert said.status == 0, said
     given = {name: about["variables"] for name, about in bench.last().provenance["environments"].items()}
     assert set(given) == {"keras9/quick+settings=default", "keras9/quick", "keras9/fake"}

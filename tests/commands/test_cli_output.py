@@ -1,4 +1,4 @@
-"""What commands print: results on stdout, plan and progress on stderr, --quiet and --verbose, tables that fit."""
+"""What commands print: results on stdout, plan and progress on stderr, --verbose, tables that fit."""
 
 from __future__ import annotations
 
@@ -110,15 +110,9 @@ def test_run_prints_one_format_on_stdout_and_the_plan_on_stderr(bench: Bench) ->
     assert said.err.rstrip().splitlines()[-1].startswith("Tables and raw measurements: results")
 
 
-def test_quiet_leaves_the_tables_and_verbose_adds_a_line_for_each_epoch(bench: Bench) -> None:
-    quiet = bench.measure("--quiet")
-    assert quiet.err == ""
-    assert "Plan:" not in quiet.out and "keras9/fake" in quiet.out
-    assert bench.measure("--quiet", "--dry-run").out.startswith("Plan:")
-    verbose = bench.measure("--verbose")
-    assert "Plan:" in verbose.out
-    both = bench.measure("--quiet", "--verbose")
-    assert (both.status, "not allowed with argument" in both.err) == (2, True)
+def test_verbose_adds_a_line_for_each_epoch(bench: Bench) -> None:
+    usual, verbose = bench.measure(), bench.measure("--verbose")
+    assert "Plan:" in verbose.out and verbose.err.count("epoch 2/2") == 1 > usual.err.count("epoch 2/2")
 
 
 def task(epochs: int = 3, task: str = "train") -> CellTask:
@@ -200,7 +194,6 @@ def test_each_example_is_answered_as_soon_as_it_is_measured_and_in_full_with_ver
     answer = "first trains on keras9/fake in "
     lines = bench.measure("--epochs", "2", examples="first.py,second.py").err.splitlines()
     assert [line[:9] for line in lines if line.startswith(("[", answer))] == ["[1/2] fir", answer[:9], "[2/2] sec"]
-    assert answer not in bench.measure("--epochs", "2", "--quiet", examples="first.py,second.py").err
     shown = bench.measure("--epochs", "2", "--verbose", examples="first.py,second.py").err
     assert shown.index(answer) < shown.index("\nbackend ") and "second trains" not in shown  # the table's first line
 

@@ -77,7 +77,7 @@ def test_the_plan_is_printed_first_with_full_names_device_and_what_is_left_out(b
     assert lines[1] == "  backends   keras9/half, keras9/fake, keras3/jax, keras3/torch"
     assert lines[2] == "  examples   my_example"
     assert lines[3] == "  device     cpu"
-    assert lines[4] == "  settings   tuned for speed; --settings default,tuned measures both"
+    assert lines[4] == "  settings   tuned for speed; NAME+settings=default in --backends: not tuned"
     assert lines[5].startswith("  to make    environments for ") and "keras3/jax, keras3/torch" in lines[5]
     assert lines[-2:] == ["  left out   1 that cannot run:", "             keras9/half: a fake that does half of it"]
 

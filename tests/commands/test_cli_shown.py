@@ -27,28 +27,14 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return fake_run(tmp_path / "results", fates, "mine", busy)
 
 
-def test_tables_are_exported_beside_the_screen_with_the_warnings(
-    run: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    files = [f"--export=out.{one}" for one in ("md", "csv", "json")]
-    said = call(capsys, "report", "--no-plots", "mine", *files)
-    assert said.status == 0 and "backend" in said.out
-    assert said.err.splitlines() == ["Wrote out.md.", "Wrote out.csv.", "Wrote out.json."]
-    warning = "Other programs kept 1.6 of 2 cores busy when the run began."
-    for form, name in (("markdown", "out.md"), ("csv", "out.csv"), ("json", "out.json")):
-        assert Path(name).read_text() == call(capsys, "report", "--no-plots", "mine", "--format", form).out
-        assert warning in (said.out if form == "csv" else Path(name).read_text())
-
-
-def test_columns_and_order_hold_for_screen_and_files(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ("report", "--no-plots", "mine", "--columns", "backend,s/epoch,status", "--sort", "s/epoch")
-    said = call(capsys, *asked, "--export", "out.csv")
+def test_columns_hold_for_the_screen_and_for_csv(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ("report", "--no-plots", "mine", "--columns", "backend,s/epoch,status")
+    said = call(capsys, *asked)
     lines = said.out.splitlines()
     rows = [line.split() for line in lines if line.startswith(("backend", "keras3/")) and "takes" not in line]
     assert [row[0] for row in rows] == ["backend", "keras3/jax", "keras3/torch", "keras3/openvino"]
     assert rows[0] == ["backend", "s/epoch", "status"]
-    with Path("out.csv").open() as file:
-        found = list(csv.reader(file))
+    found = list(csv.reader(call(capsys, *asked, "--format", "csv").out.splitlines()))
     assert found[0] == ["backend", "epoch_seconds", "status"]
     assert [row[0] for row in found[1:]] == ["keras3/jax", "keras3/torch", "keras3/openvino"]
 
@@ -56,31 +42,18 @@ def test_columns_and_order_hold_for_screen_and_files(run: Path, capsys: pytest.C
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--export", "out.xlsx"), "'out.xlsx' does not end with .md, .csv or .json"),
-        (("--export", "out"), "'out' does not end with .md"),
-        (("--export", "nowhere/out.md"), "there is no folder nowhere"),
-        (("--export", "folder.md"), "folder.md is a folder"),
         (("--columns", "backend,nosuch"), "--columns: there is no column 'nosuch'"),
         (("--columns", ","), "the list is empty"),
-        (("--sort", "s/epok"), "did you mean s/epoch?"),
+        (("--columns", "s/epok"), "did you mean s/epoch?"),
     ],
 )
-def test_what_cannot_be_shown_or_written_is_said_before_anything_is_done(
+def test_what_cannot_be_shown_is_said_before_anything_is_done(
     run: Path, bench: Bench, options: tuple[str, ...], words: str
 ) -> None:
-    (bench.folder / "folder.md").mkdir()
     for said in (bench.measure(*options), bench("resume", str(run), *options)):
         refused(said, words)
         assert said.out == ""
     assert not bench.results.exists()
-
-
-def test_a_run_and_parity_write_the_files_too(bench: Bench) -> None:
-    assert bench.measure("--export", "run.md", "--quiet").status == 0
-    assert "**my_example (smoke" in (bench.folder / "run.md").read_text()
-    said = bench("parity", "--backends", "fake", "--examples", "my_example.py", "--export", "parity.json")
-    assert "Wrote parity.json." in said.err
-    assert json.loads((bench.folder / "parity.json").read_text())["rows"][0]["backend"] == "keras9/fake"
 
 
 def test_the_runs_are_listed_with_what_they_are_and_what_came_out(
@@ -127,6 +100,7 @@ def test_report_without_plots_keeps_those_that_are_there(run: Path, capsys: pyte
 def test_after_an_interruption_the_epochs_that_were_done_are_shown(bench: Bench) -> None:
     assert bench.measure("--name", "mine").status == 0
     next((bench.results / "mine").glob("cells/*/outcome.json")).unlink()  # as if it was stopped before the cell ended
-    said = bench("report", "mine", "--export", "out.md")
+    said = bench("report", "mine")
     assert "Epochs that were done when the run was stopped" in said.out and "2 of 2" in said.out
-    assert "**Epochs that were done when the run was stopped**" in (bench.folder / "out.md").read_text()
+    page = bench("report", "mine", "--format", "markdown").out
+    assert "**Epochs that were done when the run was stopped**" in page

@@ -62,18 +62,19 @@ def test_versions_and_settings_are_rows_of_one_table(releases: Bench) -> None:
     assert "0 of 4 cells to measure" in again.out, "its versions are found again"
 
 
-def test_options_make_the_same_rows_for_all_backends_and_one_may_be_the_baseline(releases: Bench) -> None:
-    said = releases.measure("--env-set", "SOME_FLAG=1", "--keras", "2.1,2.2", "--baseline", "fake+keras=2.1")
+def test_settings_combine_and_one_of_them_may_be_the_baseline(releases: Bench) -> None:
+    combined = "fake+SOME_FLAG=1+keras=2.1,fake+SOME_FLAG=1+keras=2.2"
+    said = releases.measure("--baseline", "fake+keras=2.1", backends=f"fake+keras=2.1,fake+keras=2.2,{combined}")
     assert said.status == 0, said.out + said.err
     names = {one.cell.backend.removeprefix("keras9/fake") for one in releases.last().measured}
     assert names == {"+keras=2.1", "+keras=2.2", "+SOME_FLAG=1+keras=2.1", "+SOME_FLAG=1+keras=2.2"}
     assert "x baseline: the ratio to keras9/fake+keras=2.1." in said.out
-    for option, value, words in (
-        ("--jit", "maybe", "'maybe' is not one of on, off, auto"),
-        ("--env-set", "XLA_FLAGS=--a --b", "the value may have only letters"),
-        ("--keras", ",", "the list is empty"),
+    for setting, words in (
+        ("jit=maybe", "'jit=maybe' is not a setting"),
+        ("XLA_FLAGS=--a --b", "the value may have only letters"),
+        ("keras=", "lacks a version"),
     ):
-        wrong = releases.measure(option, value)
+        wrong = releases.measure(backends=f"fake+{setting}")
         assert wrong.status == 2 and words in wrong.err and len(wrong.err.splitlines()) == 1
 
 
@@ -82,7 +83,7 @@ def test_a_package_comes_from_a_folder_of_the_users(releases: Bench, tmp_path: P
     shutil.copytree(FAKE_KERAS / "keras", checkout / "src" / "keras")
     init = checkout / "src" / "keras" / "__init__.py"
     init.write_text(init.read_text().replace("2.99.1", "2.99.dev7"))
-    said = releases.measure("--package", f"keras={checkout}")
+    said = releases.measure(backends=f"fake,fake+keras={checkout}")
     assert said.status == 0, said.out + said.err
     rows = {one.cell.backend: one for one in releases.last().measured}
     assert {name: one.facts.keras_version for name, one in rows.items()} == {
@@ -102,7 +103,7 @@ def test_a_package_comes_from_a_folder_of_the_users(releases: Bench, tmp_path: P
         ("keras=x", "'x' is neither a version, such as 0.9, nor a folder, such as ../keras"),
         ("keras=./a b", "the path may have only letters"),
     ):
-        wrong = releases.measure("--package", value)
+        wrong = releases.measure(backends=f"fake+{value}")
         assert wrong.status == 2 and words in wrong.err and len(wrong.err.splitlines()) == 1, wrong.err
 
 

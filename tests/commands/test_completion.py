@@ -29,7 +29,7 @@ def offered(line: str, folder: Path) -> list[str]:
     ("line", "expected"),
     [
         ("kbench bis", ["bisect"]),
-        ("kbench --prec", ["--precision", "--precision-policy"]),
+        ("kbench --prec", ["--precision"]),
         ("kbench --backends jax,keras2/th", ["jax,keras2/theano"]),
         ("kbench run --backends jax --examples mnist_c", ["mnist_cnn"]),
         ("kbench new mine --like siam", ["siamese"]),

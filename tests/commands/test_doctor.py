@@ -183,10 +183,18 @@ def test_data_at_hand_are_read_and_a_damaged_file_is_named(clinic: Bench, tmp_pa
     mirror = tmp_path / "mirror"
     mirror.mkdir()
     (mirror / "babi_tasks_1-20_v1-2.tar.gz").write_bytes(b"not it")
-    said = to_do(clinic, "babi_rnn", "--data-dir", str(mirror))
-    assert "babi_tasks_1-20_v1-2.tar.gz is not the published file" in said and "https://" in said
     clinic.patch.setenv("KBENCH_DATA", str(mirror))
-    to_do(clinic, "babi_rnn")
+    said = to_do(clinic, "babi_rnn")
+    assert "babi_tasks_1-20_v1-2.tar.gz is not the published file" in said and "https://" in said
+
+
+def test_a_folder_with_data_that_is_none_is_one_sentence(clinic: Bench) -> None:
+    (clinic.folder / "patterns.npz").touch()
+    for folder in ("nowhere", "patterns.npz", "~no-such-user/data"):
+        clinic.patch.setenv("KBENCH_DATA", folder)
+        for said in (clinic("doctor"), clinic.measure()):
+            assert said.status == 2 and "is not a folder: give KBENCH_DATA one that exists" in said.err
+            assert said.err.count("\n") == 1
 
 
 def test_a_python_of_the_users_own_is_looked_at(clinic: Bench, tmp_path: Path) -> None:
@@ -203,7 +211,6 @@ def test_a_damaged_lock_file_is_named(clinic: Bench) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--data-dir", "nowhere"), "nowhere is not a folder"),
         (("--device", "tpu"), "use auto, cpu, gpu or gpu:N"),
         (("--python", "fake"), "not of the form"),
         (("extra",), "Unrecognized arguments"),

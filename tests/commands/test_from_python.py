@@ -43,7 +43,7 @@ def test_a_run_comes_as_dataframes_and_shows_itself_in_a_notebook(
 
 def test_a_cell_that_fails_is_told_by_the_status(bench: Bench) -> None:
     bench.example("my_example.py", (bench.folder / "my_example.py").read_text() + "\nraise ValueError\n")
-    found = kbench.run("fake", "my_example.py", profile="smoke", no_plots=True, quiet=True)
+    found = kbench.run("fake", "my_example.py", profile="smoke", no_plots=True)
     assert found.status == 1 and found.summary["status"].tolist() == ["failed"]
 
 
@@ -86,13 +86,13 @@ def test_it_returns_its_own_run_whatever_else_is_measured_in_the_folder_meanwhil
 
 
 def test_words_are_read_as_the_command_line_is(bench: Bench) -> None:
-    typed = ["--backends", "fake,jax", "--jit", "on,off", "--env-set", "A=1", "--env-set", "B=2", "--no-plots"]
+    typed = ["--backends", "fake,jax", "--threads", "1,2", "--pass-env", "A", "--pass-env", "B", "--no-plots"]
     typed += [
         "--budget",
         "90s",
         "--memory-limit",
         "2GiB",
-        "--quiet",
+        "--verbose",
         "--columns",
         "backend,verdict",
         "--data",
@@ -102,8 +102,8 @@ def test_words_are_read_as_the_command_line_is(bench: Bench) -> None:
     from_python = words.options(
         "run",
         {
-            "backends": ["fake", "jax"], "jit": ("on", "off"), "env_set": ["A=1", "B=2"], "no_plots": True,
-            "budget": "90s", "memory_limit": "2GiB", "quiet": True, "verbose": False, "columns": "backend,verdict",
+            "backends": ["fake", "jax"], "threads": (1, 2), "pass_env": ["A", "B"], "no_plots": True,
+            "budget": "90s", "memory_limit": "2GiB", "verbose": True, "dry_run": False, "columns": "backend,verdict",
             "data": "real", "epochs": None,
         },
     )  # fmt: skip
@@ -182,12 +182,6 @@ def test_the_call_is_kept_without_its_secrets(bench: Bench) -> None:
     found = kbench.script("train.py", "fake", ["--api-key", "hunter2"], repeats=1, no_plots=True, device="cpu")
     kept = "kbench.script(file='train.py', backends='fake', repeats=1, no_plots=True, device='cpu', arguments="
     assert found.provenance["command_line"] == f"{kept}['--api-key', '***'])"
-
-
-def test_tables_are_exported_as_by_the_command(bench: Bench) -> None:
-    file = bench.folder / "table.csv"
-    kbench.run("fake", "my_example.py", no_plots=True, export=file, columns=["backend", "status"], **SMOKE)
-    assert file.read_text().splitlines() == ["backend,status", "keras9/fake,ok"]
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "results.md"

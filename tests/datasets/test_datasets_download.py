@@ -165,7 +165,7 @@ def test_without_a_connection_one_sentence_says_which_files_to_put_where(nobody,
     assert str(caught.value) == (
         "train-images-idx3-ubyte.gz, train-labels-idx1-ubyte.gz, t10k-images-idx3-ubyte.gz, "
         f"t10k-labels-idx1-ubyte.gz from {nobody} (no connection to 127.0.0.1) cannot be downloaded: put them into "
-        f"{tmp_path}/cache/files or into a folder named by --data-dir or KBENCH_DATA, or use --data synthetic, which "
+        f"{tmp_path}/cache/files or into a folder named by KBENCH_DATA, or use --data synthetic, which "
         "needs none"
     )
 

@@ -174,7 +174,7 @@ print("numpy" in sys.modules)
         ({"name": "zzz"}, "there is no dataset zzz: choose from mnist, cifar10"),
         ({"input": "flatt"}, "mnist has no input flatt: choose from image, flat, sequence"),
         ({"name": "imdb", "input": "image"}, "imdb has no input image: choose from sequence"),
-        ({"mirror": Path("/nowhere")}, "/nowhere is not a folder: give --data-dir"),
+        ({"mirror": Path("/nowhere")}, "/nowhere is not a folder: give KBENCH_DATA"),
     ],
 )
 def test_a_wrong_request_is_one_sentence(tmp_path, changed, sentence):

@@ -24,7 +24,7 @@ def prepared(name, tmp_path, monkeypatch, input="sequence"):
         return datasets.prepare(name, mirror=mirror, **request)
     if shipped := REGISTRY[name].shipped:
         return datasets.prepare(name, needed=(shipped.samples, shipped.validation_samples), **request)
-    with pytest.raises(UserError, match=r"cannot be downloaded: .* --data-dir or KBENCH_DATA, or use --data synth"):
+    with pytest.raises(UserError, match=r"cannot be downloaded: .* KBENCH_DATA, or use --data synth"):
         datasets.prepare(name, registry=miniatures.with_addresses(REGISTRY, name, NOWHERE), **request)
     return None
 

@@ -121,7 +121,7 @@ def test_where_no_channel_has_one_it_is_one_sentence(backend: Backend, machine: 
         find(backend, machine)
     assert str(reason.value) == (
         "Python 3.6 was not found, and conda-forge gave none that works (No download found): name another channel "
-        "with --channel, install it with pyenv (pyenv install 3.6) or conda, or name one with --python "
+        "in KBENCH_CHANNEL, install it with pyenv (pyenv install 3.6) or conda, or name one with --python "
         "keras9/tiny=/path/to/python"
     )
 

@@ -153,8 +153,6 @@ def test_it_is_measured_as_the_run_was_asked_for(bench: Bench) -> None:
         "7",
         "--repeats",
         "2",
-        "--init",
-        "backend",
         "--threads",
         "1",
         "--timeout",
@@ -173,7 +171,7 @@ def test_it_is_measured_as_the_run_was_asked_for(bench: Bench) -> None:
     specs = [json.loads(path.read_text()) for path in sorted((bench.results / "mine").glob("cells/*/spec.json"))]
     own = ("events", "identity", "repeat")
     first, second = ({key: spec[key] for key in spec if key not in own} for spec in specs)
-    assert first == second and first["epochs"] == 3 and first["seed"] == 7 and first["init"] == "backend"
+    assert first == second and first["epochs"] == 3 and first["seed"] == 7
 
 
 def test_the_time_and_the_machine_of_each_sitting_are_kept(bench: Bench) -> None:
@@ -313,7 +311,7 @@ REQUESTS: list[tuple[dict[str, Any], str]] = [
     ({"timeout": "x"}, DAMAGED),
     ({"timeout": float("nan")}, DAMAGED),
     ({"memory_limit_mib": -1}, DAMAGED),
-    ({"augment": 1}, DAMAGED),
+    ({"init": "random"}, DAMAGED),
     ({"pass_env": [1]}, DAMAGED),
     ({"examples": ["gone.py"]}, "The example gone.py cannot be read"),
 ]

@@ -85,16 +85,9 @@ def test_groups_take_them_and_a_bare_name_finds_its_generation() -> None:
     group = names.select_backends("keras3+jit=off", KNOWN)
     assert [one.name for one in group.chosen] == [f"{name}+jit=off" for name in KNOWN if name.startswith("keras3/")]
     assert not group.named
-
-
-def test_options_make_all_combinations_and_leave_out_what_is_the_default() -> None:
-    jax = KNOWN["keras3/jax"]
-    assert [one.name for one in variants.in_combination(jax, [])] == ["keras3/jax"]
-    made = variants.in_combination(jax, [["jit=on", "jit=auto"], ["policy=float32", "policy=mixed_float16"]])
-    assert [one.name.removeprefix("keras3/jax") for one in made] == [
-        "+jit=on", "+jit=on+policy=mixed_float16", "", "+policy=mixed_float16",
-    ]  # fmt: skip
-    assert [one.name for one in variants.in_combination(jax, [["", "A=1"]])] == ["keras3/jax", "keras3/jax+A=1"]
+    untuned = names.select_backends("keras3+settings=default", KNOWN)
+    both = {"keras3/jax+settings=default", "keras3/openvino"}
+    assert both <= {one.name for one in untuned.chosen}, "one of which has no variables that make it faster"
 
 
 def test_settings_default_leaves_out_what_only_makes_a_backend_faster() -> None:
@@ -111,14 +104,6 @@ def test_settings_default_leaves_out_what_only_makes_a_backend_faster() -> None:
     assert "openmp" not in as_it_comes.variables["THEANO_FLAGS"], "but its compiled code stays where kbench keeps it"
     assert theano.builds[0].locked_variables.keys() >= {"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_MAX_"}
     assert as_it_comes.locked_variables.keys() == {"LD_LIBRARY_PATH"}
-
-
-def test_both_settings_are_rows_where_a_backend_has_any() -> None:
-    both = [["settings=default", "settings=tuned"]]
-    names_of = [
-        one.name for name in ("jax", "openvino") for one in variants.in_combination(KNOWN[f"keras3/{name}"], both)
-    ]
-    assert names_of == ["keras3/jax+settings=default", "keras3/jax", "keras3/openvino"]
 
 
 @pytest.mark.parametrize(

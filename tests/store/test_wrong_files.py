@@ -59,7 +59,6 @@ REQUESTS = [
     (("clean", ".."), "does not know '..'"),
     (("clean", "--force"), "Unrecognized arguments: --force"),
     (("doctor", "fake"), "Unrecognized arguments: fake"),
-    (("doctor", "--data-dir"), "expected one argument"),
     (("doctor", "--python", "fake=no/such/python"), "there is no Python at"),
     (("doctor", "--device", "gpu:9"), "no NVIDIA GPU was found"),
     (("parity", "--backends", "fake", "--examples", "my_example.py", "--form", "wrong"), "invalid choice: 'wrong'"),
@@ -77,7 +76,7 @@ REQUESTS = [
     ((*RUN, "--pass-env"), "expected one argument"),
     ((*RUN, "--pass-env", "A=b"), "takes only the name of a variable"),
     ((*RUN, "--repeats", "1e3"), "whole number"),
-    ((*RUN, "--init", "random"), "invalid choice: 'random'"),
+    ((*RUN, "--profile", "random"), "invalid choice: 'random'"),
 ]
 
 

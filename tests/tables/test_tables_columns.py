@@ -1,4 +1,4 @@
-"""The user's choice of columns and order, and the spread of an accuracy."""
+"""The user's choice of columns, and the spread of an accuracy."""
 
 from __future__ import annotations
 
@@ -17,31 +17,8 @@ ROWS = [
 ]
 
 
-def test_rows_are_sorted_within_their_example_and_those_without_a_value_stay_behind() -> None:
-    def order(sort: str) -> list[tuple[str, str]]:
-        return [(row.example, row.backend) for row in columns.in_order(ROWS, columns.shown((), sort))]
-
-    last = ("imdb_gru", "keras3/jax")
-    jax, torch, cntk = (("mnist_cnn", f"keras{name}") for name in ("3/jax", "3/torch", "2/cntk"))
-    assert order("s/epoch") == order("epoch_seconds") == [cntk, jax, torch, last]
-    assert order("-s/epoch") == [jax, cntk, torch, last]
-    assert order("backend") == [cntk, jax, torch, last]
-    assert order("-backend") == [torch, jax, cntk, last]
-    assert order("") == [jax, torch, cntk, last]
-
-
-def test_rows_of_two_tasks_stay_together_and_a_variant_stands_before_its_backend_in_falling_order() -> None:
-    rows = [summary("a/x", epoch_seconds=1.0, task=task, axes={"task": task}) for task in ("train", "infer")] + [
-        summary("a/x+jit=on", epoch_seconds=2.0, task=task, axes={"task": task}) for task in ("train", "infer")
-    ]
-    found = columns.in_order(rows, columns.shown((), "-backend"))
-    assert [(row.task, row.backend) for row in found] == [
-        ("train", "a/x+jit=on"), ("train", "a/x"), ("infer", "a/x+jit=on"), ("infer", "a/x"),
-    ]  # fmt: skip
-
-
 def test_columns_are_named_as_in_the_table_or_in_summary_csv() -> None:
-    shown = columns.shown(("Backend", "s/epoch", "peak_memory_mib", "verdict"), "")
+    shown = columns.named(("Backend", "s/epoch", "peak_memory_mib", "verdict"))
     one = content.tables(ROWS, "", shown)[0]
     assert one.columns == ("backend", "s/epoch", "peak_memory_mib", "verdict") or "verdict" in one.columns
     assert one.columns[:3] == ("backend", "s/epoch", "peak_memory_mib")
@@ -49,21 +26,21 @@ def test_columns_are_named_as_in_the_table_or_in_summary_csv() -> None:
     assert one.rows[1][:3] == ("keras3/torch", "-", "-")
     assert one.optional == () and not one.footnotes
     for rows in (ROWS, []):
-        first, *_ = csv.summary_csv(rows, shown.columns).splitlines()
+        first, *_ = csv.summary_csv(rows, shown).splitlines()
         assert first == "backend,epoch_seconds,peak_memory_mib,verdict"
 
 
 @pytest.mark.parametrize(
-    ("asked", "sort", "words"),
+    ("asked", "words"),
     [
-        (("s/epohc",), "", "--columns: there is no column 's/epohc': did you mean s/epoch?"),
-        ((), "verdct", "--sort: there is no column 'verdct': did you mean verdict?"),
-        ((), "qqqqqqqq", "--sort: there is no column 'qqqqqqqq': choose from backend, s/epoch"),
+        ("s/epohc", "--columns: there is no column 's/epohc': did you mean s/epoch?"),
+        ("verdct", "--columns: there is no column 'verdct': did you mean verdict?"),
+        ("qqqqqqqq", "--columns: there is no column 'qqqqqqqq': choose from backend, s/epoch"),
     ],
 )
-def test_a_column_that_there_is_not_is_one_sentence(asked: tuple[str, ...], sort: str, words: str) -> None:
+def test_a_column_that_there_is_not_is_one_sentence(asked: str, words: str) -> None:
     with pytest.raises(UserError, match="there is no column") as refused:
-        columns.shown(asked, sort)
+        columns.named([asked])
     assert words in str(refused.value)
 
 
@@ -77,7 +54,7 @@ def test_data_are_the_dataset_and_their_source_is_another_column_also_where_it_v
             content.table(rows).columns.count("data source") == varied and "data" not in content.table(rows).columns
         )
         for asked in ("data_source", "data source"):
-            found = content.table(rows, shown=columns.shown(("data", asked), ""))
+            found = content.table(rows, shown=columns.named(("data", asked)))
             assert found.columns == ("data", "data source" if varied else "data_source")
             assert found.rows == tuple(("mnist", one) for one in sources)
 

@@ -182,7 +182,7 @@ def _request(options: dict[str, Any]) -> Request:
     else:
         choosing.check_no_program(options)
         chosen, script = names.select_examples(options["example"], known_examples()), None
-    mirror = choices.data_folder(options)
+    mirror = choices.data_folder()
     return Request(
         backends=("",),
         examples=tuple(paths.portable(one.path) for one in chosen.chosen),

@@ -24,7 +24,7 @@ def commands() -> Mapping[str, Command]:
             Path(__file__).with_name("bisect.txt"),
             options=(
                 "backend", "--package", "--good", "--bad", "--example", "--script", "--with", "--max-epochs",
-                "--max-steps", "--workdir", "--by", "--profile", "--budget", MORE, "--data-dir", "--results",
+                "--max-steps", "--workdir", "--by", "--profile", "--budget", MORE, "--results",
             ),
             declared={
                 "backend": {"metavar": "BACKEND", "help": "a backend as `list` names it"},

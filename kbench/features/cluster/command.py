@@ -38,8 +38,6 @@ def _measure(options: Options) -> int:
     if given := [name for name in kept if options.get(name.lstrip("-"))]:
         are, them = ("are", "them") if given[1:] else ("is", "it")
         raise UserError(f"{' and '.join(given)} {are} for a run on one machine: leave {them} out, or --on.")
-    if options["export"]:
-        raise UserError("--export is for a run on one machine: each kind's summary files are in its folder.")
     if options.get("worker_per_machine"):
         options = _one_worker_each(options)
     cluster = Cluster(

@@ -79,8 +79,7 @@ def start(
         spread=cluster.spread,
         select=cluster.select,
     )
-    if dry_run or wanted.detail != terminal.QUIET:
-        _print_plan(record, f", profile {request.profile}", sys.stdout if dry_run else wanted.beside)
+    _print_plan(record, f", profile {request.profile}", sys.stdout if dry_run else wanted.beside)
     return 0 if dry_run else _begin(parent, record, wanted, name)
 
 
@@ -169,15 +168,13 @@ def _of_workers(counts: Sequence[int], machines_each: int) -> list[str]:
 
 
 def _measure(run: Path, record: ClusterRun, made: Orders, wanted: Output, fail_on: Collection[str] = ()) -> int:
-    quiet = wanted.detail == terminal.QUIET
-    say: Callable[[str], None] = (lambda line: None) if quiet else terminal.print_note
     machines_each = orders.machines(record.request)
     schedule = Schedule(record.blocks, record.spread, folder.finished_blocks(run), machines_each)
     status = 0
     with interrupts.ended_as_interrupted():
         try:
             if schedule.open or record.spread:
-                _on_cluster(run, record, made, schedule, say)
+                _on_cluster(run, record, made, schedule, terminal.print_note)
         except KeyboardInterrupt:
             print("kbench: interrupted; the blocks that were measured are kept.", file=sys.stderr)
             status = interrupts.INTERRUPTED_STATUS
@@ -245,7 +242,6 @@ def _show(run: Path, there: Sequence[RunResults], wanted: Output) -> None:
 
 def _print_tables(run: Path, kinds: Mapping[str, ToldRun], rows: Rows, wanted: Output) -> None:
     """Print the tables of each kind of machine; several kinds are also printed side by side."""
-    wanted = replace(wanted, files=())
     if wanted.form == "csv":
         terminal.print_text(machines_csv(rows).rstrip())
         return

@@ -11,7 +11,6 @@ from pathlib import Path
 from kbench import store
 from kbench.analysis.rows import Analysis
 from kbench.cli.arguments import program
-from kbench.commands import choices
 from kbench.commands.named_runs import described, rows_of
 from kbench.errors import UserError
 from kbench.features.compare import configuration, pairing, tables
@@ -19,7 +18,7 @@ from kbench.features.compare.configuration import Difference
 from kbench.features.compare.pairing import ComparedRun
 from kbench.features.compare.values import About, Pair
 from kbench.records.values import OK
-from kbench.screen import output, terminal
+from kbench.screen import terminal
 from kbench.selection.known import known_examples
 from kbench.store import LATEST, REFERENCE
 from kbench.tables.csv import records_csv
@@ -39,7 +38,6 @@ def main(options: argparse.Namespace) -> int:
             f"Name two runs to compare, or up to {len(_LETTERS)}: `compare {two}`, "
             "or two backends of one run: `compare latest:BACKEND latest:BACKEND`."
         )
-    wanted = choices.output(vars(options))
     compared = [_side(letter, text, options.results) for letter, text in zip(_LETTERS, options.runs, strict=False)]
     found = pairing.pairs(compared, options.allow)
     if not any(pair.first and pair.other for pair in found):
@@ -57,7 +55,6 @@ def main(options: argparse.Namespace) -> int:
         raise UserError(f"Nothing can be compared, because there are {words}: measure all with the same --data.")
     made = partial(_as, [one.about for one in compared], found, configuration.differences(compared))
     terminal.print_text(made(options.format))
-    output.export(wanted.files, made)
     return _status(options.runs, found, options.fail_above)
 
 

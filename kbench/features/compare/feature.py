@@ -21,7 +21,7 @@ def commands() -> Mapping[str, Command]:
             "compare runs, or backends of a run: ratios, intervals, verdicts",
             "kbench.features.compare.command",
             Path(__file__).with_name("compare.txt"),
-            options=("runs", "--fail-above", "--allow", "--format", "--export", "--results"),
+            options=("runs", "--fail-above", "--allow", "--format", "--results"),
             declared={
                 "runs": {
                     "nargs": "+",

@@ -44,7 +44,7 @@ def main(options: argparse.Namespace) -> int:
         name=options.name,
         command=choices.command_line(vars(options)),
     )
-    return _try_and_finish(start, CoverageScreen(plan=sys.stdout), options.fail_on)
+    return _try_and_finish(start, CoverageScreen(sys.stdout), options.fail_on)
 
 
 def resume(run: Path, options: argparse.Namespace) -> int:
@@ -53,7 +53,7 @@ def resume(run: Path, options: argparse.Namespace) -> int:
         raise UserError(f"{run} is a coverage run, of which no row is open: leave out --budget and --with.")
     command = choices.command_line(vars(options))
     start = partial(cover.resume, run, retried=options.retry, command=command)
-    return _try_and_finish(start, CoverageScreen(options.detail, sys.stdout))
+    return _try_and_finish(start, CoverageScreen(sys.stdout))
 
 
 def _try_and_finish(

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 from kbench import store
-from kbench.commands import choices
 from kbench.commands.named_runs import located
 from kbench.errors import UserError
 from kbench.features.coverage import comparison_tables as tables
@@ -17,7 +16,7 @@ from kbench.features.coverage import versions as coverage
 from kbench.features.coverage.results import is_coverage
 from kbench.features.coverage.values import KIND
 from kbench.features.coverage.versions import Side
-from kbench.screen import output, terminal
+from kbench.screen import terminal
 from kbench.selection import names as selection
 from kbench.store import LATEST, PUBLISHED
 from kbench.words.text import listed
@@ -42,7 +41,6 @@ def _are_coverage(runs: Sequence[str], parent: Path) -> bool:
 
 def main(options: argparse.Namespace) -> int:
     """Compare and print; returns 1 if --fail-on applies. Raises UserError."""
-    wanted = choices.output(vars(options))
     if len(options.runs) != 2:
         raise UserError("Of coverage runs two are compared: name two, or two backends as RUN:BACKEND.")
     if options.fail_above is not None or options.allow:
@@ -58,7 +56,6 @@ def main(options: argparse.Namespace) -> int:
     found = [coverage.compared(first[one], other[two]) for one, two in pairs]
     made = partial(tables.made, found, width=terminal.width())
     terminal.print_text(made(options.format))
-    output.export(wanted.files, made)
     failed = [change.name for one in found for change in one.changes if change.what in options.fail_on]
     if failed:
         print(f"kbench: {', '.join(options.fail_on)}: {listed(failed[:10])}.", file=sys.stderr)

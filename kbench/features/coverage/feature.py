@@ -42,7 +42,7 @@ def commands() -> Mapping[str, Command]:
             "kbench.features.coverage.command",
             Path(__file__).with_name("coverage.txt"),
             options=(
-                "--backends", WHAT, "--python", "--channel", "--only", "--quick", "--seed", "--fail-on", MORE,
+                "--backends", WHAT, "--python", "--only", "--quick", "--seed", "--fail-on", MORE,
                 *OF_CELLS, "--name", "--dry-run", "--results",
             ),
             declared={

@@ -14,7 +14,7 @@ from kbench.planning.tasks import CellTask
 from kbench.records.values import OK, Outcome
 from kbench.screen.listener import Screen, Shown
 from kbench.screen.progress import Live
-from kbench.screen.terminal import QUIET, USUAL, print_note
+from kbench.screen.terminal import print_note
 from kbench.screen.time_left import in_words
 from kbench.session.events import CellsStarted, Event
 from kbench.words.text import plain, short_names
@@ -38,9 +38,9 @@ OnCoverageEvent = Callable[[Event | CasesPlanned], None]
 class CoverageScreen(Screen):
     """Shows the events of a coverage run."""
 
-    def __init__(self, detail: str = USUAL, plan: TextIO | None = None) -> None:
-        super().__init__(detail, plan, EXTENT)
-        self._trying = Trying(detail)
+    def __init__(self, plan: TextIO | None = None) -> None:
+        super().__init__(plan=plan, extent=EXTENT)
+        self._trying = Trying()
 
     def __call__(self, event: Event | CasesPlanned) -> None:
         """Show the event."""
@@ -57,8 +57,8 @@ class CoverageScreen(Screen):
 class Trying:
     """The progress of all cases in a line, and one for each process that was ended by a case."""
 
-    def __init__(self, detail: str = USUAL, clock: Callable[[], float] = time.monotonic) -> None:
-        self._detail, self._clock = detail, clock
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._live: Live | None = None
         self._done: dict[str, int] = {}  # before the process that runs
         self._of: dict[str, int] = {}
@@ -93,8 +93,6 @@ class Trying:
         _, at, start = self._now.pop(task.id)
         self._spent[task.backend] = number + at, seconds + self._clock() - start
         self._done[task.backend] = self._done.get(task.backend, 0) + at
-        if self._detail == QUIET:
-            return
         if self._live:
             self._live.clear()
         if outcome.status != OK:
@@ -111,8 +109,6 @@ class Trying:
         return self._done.get(backend, 0) + sum(cases for name, cases, _ in self._now.values() if name == backend)
 
     def _show(self, task: CellTask) -> None:
-        if self._detail == QUIET:
-            return
         self._live = self._live or Live(clock=self._clock)
         if not self._of:
             self._live.show(f"{task.backend}: listing its public names")

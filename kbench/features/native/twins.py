@@ -16,7 +16,7 @@ FUNCTIONS = ("build", "predict", "weights")
 OF_TRAINING = ("optimizer", "step")
 LOSSES = ("categorical_crossentropy", "sparse_categorical_crossentropy", "binary_crossentropy")
 # What the guest gets of an example.
-CONSTANTS = ("OPTIMIZER", "LOSS", "METRICS", "AUGMENTATION", "GENERATE")
+CONSTANTS = ("OPTIMIZER", "LOSS", "METRICS", "GENERATE")
 # What an example may have and a twin cannot use.
 KERAS_ALONE = ("batches", "callbacks", "CLASS_WEIGHT", "LOSS_WEIGHTS", "STEPS_PER_EXECUTION")
 
@@ -60,8 +60,6 @@ def _check(task: CellTask, example: Example, backends: Sequence[Backend]) -> Non
     metrics = example.constants.get("METRICS", [])
     if not isinstance(metrics, list | tuple) or any(one not in ("accuracy", "acc") for one in metrics):
         raise Unsupported(f"{example.name} has METRICS other than accuracy")
-    if task.init != "seeded":
-        raise Unsupported("a twin starts from the seeded weights: leave out --init")
 
 
 def _sha256(path: Path, task: str) -> str:

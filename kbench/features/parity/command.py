@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from functools import partial
 
 from kbench import store
 from kbench.commands import choices
@@ -18,7 +17,7 @@ from kbench.features.script import choosing
 from kbench.machine import devices
 from kbench.machine.provenance import describe
 from kbench.screen import finish as finishing
-from kbench.screen import output, terminal
+from kbench.screen import terminal
 from kbench.screen.listener import Screen
 from kbench.screen.output import Output
 from kbench.selection.known import known_backends
@@ -70,7 +69,6 @@ def finish(read: RunResults, wanted: Output) -> bool:
     terminal.print_text(
         f"\n{shown}" if shown else _as(rows, of_all, wanted.form)
     )  # first: the folder may be read-only
-    output.export(wanted.files, partial(_as, rows, of_all))
     store.make_folder(read.folder)
     replace_file(read.folder / "parity.csv", tables.csv(rows), durable=False)
     replace_file(read.folder / "parity.md", page, durable=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kbench import hooks
 from kbench.additions import Command, EventKind, RunKind
-from kbench.cli.groups import DATA, MORE, NUMBERS, OF_CELLS, SELECTION
+from kbench.cli.groups import MORE, NUMBERS, OF_CELLS, SELECTION
 from kbench.features.parity import KIND
 from kbench.features.script.options import INSTEAD
 from kbench.records import axes
@@ -39,7 +39,7 @@ def commands() -> Mapping[str, Command]:
             Path(__file__).with_name("parity.txt"),
             options=(
                 *SELECTION, NUMBERS, "--seed", "--form", "--script", "-m", "--with", "--workdir", MORE,
-                *OF_CELLS, DATA, "--name", "--dry-run", "--format", "--export", "--results",
+                *OF_CELLS, "--data", "--name", "--dry-run", "--format", "--results",
             ),
             declared={
                 **INSTEAD,

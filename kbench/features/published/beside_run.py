@@ -22,8 +22,6 @@ def print_beside(options: argparse.Namespace) -> int:
     runs = [text for text in options.runs if text != PUBLISHED]
     if len(runs) != 1:
         raise UserError(f"Name exactly one run with {PUBLISHED}: `compare latest {PUBLISHED}`.")
-    if wanted.files:
-        raise UserError(f"--export is for runs: `compare {runs[0]} {PUBLISHED} --format csv > FILE` writes these.")
     if options.fail_above is not None:
         raise UserError(f"--fail-above is for runs: {PUBLISHED} figures were measured on other machines.")
     folder, record, backend = rows_of(runs[0], options.results)

@@ -18,7 +18,7 @@ from kbench.additions import (
     WorkCheck,
     WorkKind,
 )
-from kbench.cli.groups import DETAIL, HOW_OFTEN, MORE, SHOWN, WHAT
+from kbench.cli.groups import HOW_OFTEN, MORE, SHOWN, WHAT
 from kbench.features.script import options
 from kbench.records import axes
 
@@ -39,15 +39,15 @@ def commands() -> Mapping[str, Command]:
             "kbench.commands.run",
             Path(__file__).with_name("script.txt"),
             options=(
-                "file", "-m", "--backends", WHAT, "--python", "--channel", "--with", "--max-epochs",
+                "file", "-m", "--backends", WHAT, "--python", "--with", "--max-epochs",
                 "--max-steps", MORE, "--compare-lines", "--figure", "--seed", "--seeds", "--init", "--workdir",
-                "--keep-files", HOW_OFTEN, "--timeout", "--memory-limit", "--data-dir", "--baseline",
-                "--name", "--dry-run",
-                DETAIL, "--show-output", "--no-plots", *SHOWN, "--results",
+                "--keep-files", HOW_OFTEN, "--timeout", "--memory-limit", "--baseline",
+                "--name", "--dry-run", "--verbose", "--show-output", "--no-plots", *SHOWN, "--results",
             ),
             declared={
                 **options.OPTIONS,
                 "--init": {
+                    "choices": ("seeded", "backend"),
                     "default": "backend",
                     "help": "initial weights: each backend's own (default), or seeded: the first model trained "
                     "starts with the same weights on every backend",

@@ -16,7 +16,7 @@ from kbench.features.coverage import progress as trying
 from kbench.features.coverage.progress import Trying
 from kbench.planning.tasks import CellTask
 from kbench.records.values import FAILED, OK, Outcome
-from kbench.screen import progress, terminal
+from kbench.screen import progress
 
 JAX, TORCH = "keras3/jax", "keras3/torch"
 
@@ -107,12 +107,3 @@ def test_the_case_that_ended_a_process_is_named_and_counts_as_done(monkeypatch: 
     assert lines[-1] == "cases of jax 2/3"
     shown.listener.ended(task(JAX, 1), Outcome(FAILED, "killed by SIGALRM", exit_code=-signal.SIGALRM))
     assert lines[-1] == "keras3/jax, trying layers.N0: it was not done in 120 s"
-
-
-def test_quiet_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = on_a_terminal(monkeypatch)
-    shown = Trying(terminal.QUIET)
-    shown.plan({JAX: (0, 3)})
-    shown.listener.started(task(JAX, 3))
-    shown.listener.ended(task(JAX, 3), Outcome(FAILED, "killed by SIGSEGV"))
-    assert lines == []

@@ -117,7 +117,6 @@ def test_without_a_twin_the_row_says_which_file_to_write(bench: Bench) -> None:
         ("def callbacks(): return []", (), "my_example has callbacks, which only Keras can use"),
         ("OPTIMIZER = dict", (), "the OPTIMIZER of my_example is made by Keras"),
         ('LOSS = "mse"', (), "the LOSS of my_example is not one of"),
-        ("", ("--init", "backend"), "a twin starts from the seeded weights"),
         ("", ("--image-data-format", "channels_first"), "its twins compute with channels_last"),
     ],
 )

@@ -66,7 +66,7 @@ def test_what_is_typed_counts_and_smoke_takes_the_first_values(bench: Bench, sui
 
 
 def test_a_suite_from_python(bench: Bench, suite: str) -> None:
-    found = kbench.run("fake", suite=suite, profile="smoke", no_plots=True, quiet=True)
+    found = kbench.run("fake", suite=suite, profile="smoke", no_plots=True)
     assert found.status == 0 and set(found.summary["task"]) == {"train", "infer"}
 
 
