@@ -33,16 +33,10 @@ def options(command: str, words: Mapping[str, OptionValues]) -> dict[str, Any]:
     for word, (_, how) in known.items():
         usual = {"store_true": False, "store_false": True}.get(how.get("action", ""))
         values.setdefault(how.get("dest", word), how.get("default", usual))
-    given = dict[str, str]()
     for word, value in words.items():
         name, how = known[word]
-        destination = how.get("dest", word)
-        if value is None or (_is_flag(how) and value is False):
-            continue
-        if destination in given:
-            raise UserError(f"{given[destination]} and {word}: give one or the other.")
-        given[destination] = word
-        values[destination] = _value(name, how, value)
+        if value is not None and not (_is_flag(how) and value is False):
+            values[how.get("dest", word)] = _value(name, how, value)
     return values
 
 

@@ -60,7 +60,6 @@ def test_a_script_gets_its_arguments(bench: Bench) -> None:
         ({"profile": "large"}, "--profile: 'large' is none of smoke, quick, full"),
         ({"epochs": "ten"}, "--epochs: 'ten' is not a whole number"),
         ({"no_plots": "yes"}, "--no-plots: 'yes' is neither True nor False"),
-        ({"quiet": True, "verbose": True}, "quiet and verbose: give one or the other"),
         ({"dry_run": True}, "dry_run measures nothing"),
         ({"on": "tcp://127.0.0.1:9"}, "is an option of the command line alone"),
     ],
