@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 
+import pytest
 from fake_bench import EXAMPLE, Bench, events_of
 
 from kbench.analysis.summaries import summarise
