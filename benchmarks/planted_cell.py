@@ -8,6 +8,7 @@ are tried, the one that a case's number says. So one process tries many mutants,
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 import os
 import sys
@@ -21,7 +22,7 @@ COPY = Path(__file__).parent
 
 
 class Planting:
-    """The functions that mutants change, and which mutant is in them."""
+    """The functions that mutants change, and which mutant is in them. Raises LookupError if one is not there."""
 
     def __init__(self, mutants: Sequence[Mapping[str, Any]]) -> None:
         self._mutants, self._now = mutants, 0
@@ -30,9 +31,11 @@ class Planting:
             if isinstance(one, FunctionType):
                 code = one.__code__
                 self._functions.get((code.co_filename, code.co_firstlineno), {})[one] = code
+        if missing := [place for place, functions in self._functions.items() if not functions]:
+            raise LookupError(f"no function begins at {missing}")
 
     def plant(self, number: int) -> None:
-        """Have this mutant, counted from 1, and no other; 0: none. LookupError if its function is not there."""
+        """Have this mutant, counted from 1, and no other; 0: none."""
         if number == self._now:
             return
         for functions in self._functions.values():
@@ -41,10 +44,7 @@ class Planting:
         self._now = number
         if number:
             mutant = self._mutants[number - 1]
-            changed = self._functions[_place(mutant)]
-            if not changed:
-                raise LookupError(f"{mutant['file']} has no function in line {mutant['line']}")
-            for function in changed:
+            for function in self._functions[_place(mutant)]:
                 function.__code__ = _mutated(mutant)
 
 
@@ -68,7 +68,10 @@ def _mutated(mutant: Mapping[str, Any]) -> CodeType:
 
 def start() -> None:
     """Plant the mutant of the variable, or those of the cases to come."""
-    planting = Planting(json.loads((COPY / "mutants.json").read_text(encoding="utf-8")))
+    mutants = json.loads((COPY / "mutants.json").read_text(encoding="utf-8"))
+    for one in mutants:  # some are imported when they are first needed
+        importlib.import_module("keras.src." + one["file"].removesuffix(".py").replace("/", "."))
+    planting = Planting(mutants)
     probes: Any = sys.modules.get("kbench_coverage.probes")
     if number := os.environ.get("PLANTED"):
         planting.plant(int(number))

@@ -83,7 +83,8 @@ def draw(keras: Path, number: int, seed: int) -> list[Mutant]:
             continue
         one = kinds[kind].pop(choice.randrange(len(kinds[kind])))
         kinds = places[area] = {name: of for name, of in kinds.items() if of}
-        if one.id not in out and _is_a_change(one, (keras / "src" / one.file).read_bytes()):
+        is_out = one.id in out or _is_like(declared()["not_reached"], one.file, one.owner, one.function)
+        if not is_out and _is_a_change(one, (keras / "src" / one.file).read_bytes()):
             found.append(one)
     return found
 
@@ -142,8 +143,7 @@ def of_file(file: str, source: bytes, area: str = "") -> Iterator[Mutant]:
     for text in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(text))
     for owner, function in _functions(ast.parse(source)):
-        name = f"{file} {owner} {function.name}"
-        if any(fnmatchcase(name, one["function"]) for one in declared()["not_drawn"]):
+        if _is_like(declared()["not_drawn"], file, owner, function.name):
             continue
         drawn = Counter[str]()
         for kind, node, now in _changes(function):
@@ -155,6 +155,11 @@ def of_file(file: str, source: bytes, area: str = "") -> Iterator[Mutant]:
             where += f" {drawn[where]}" if drawn[where] > 1 else ""
             line = _first_line(function)
             yield Mutant(where, area, kind, file, function.name, line, owner, start, end, was, now)
+
+
+def _is_like(patterns: Sequence[Mapping[str, str]], *place: str) -> bool:
+    """Whether one of the patterns is of this file, owner and function."""
+    return any(fnmatchcase(" ".join(place), one["function"]) for one in patterns)
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[str, Function]]:
