@@ -40,6 +40,7 @@ OPTIMIZER = {"class_name": "Adam", "learning_rate": 0.001, "beta_1": 0.9, "beta_
 LOSS = "categorical_crossentropy"
 METRICS = ["accuracy"]
 TARGET_ACCURACY = 0.75  # of validation: the time until then is reported
+AUGMENTATION = {"width_shift": 0.1, "height_shift": 0.1, "horizontal_flip": True}
 PARAMETERS = 4062374
 CORE = False  # runs if it is named, or all examples are
 PROFILES = {

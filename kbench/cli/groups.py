@@ -9,5 +9,5 @@ SELECTION = ("--backends", WHAT, "--python", "--examples")
 OF_CELLS = ("--timeout", "--memory-limit", "--pass-env")
 SHOWN = ("--format", "--columns")
 # With a title of their own.
-OVERRIDES = ("override the profile and the example", ("--epochs", NUMBERS, "--seed", "--seeds"))
+OVERRIDES = ("override the profile and the example", ("--epochs", NUMBERS, "--seed", "--seeds", "--augment"))
 HOW_OFTEN = ("how often each cell is measured", ("--repeats", "--precision", "--budget", "--interleave"))

@@ -34,7 +34,6 @@ _NOW = {
     "--export": "summary.csv and summary.md are in the run's folder, and `--format json > FILE` writes JSON",
     "--sort": "`--format csv` is for programs that sort",
     "--init": "All backends start with the same weights; leave it out",
-    "--augment": "Images are not augmented; leave it out",
 }  # fmt: skip
 
 

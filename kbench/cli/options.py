@@ -116,6 +116,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "same: all repeats use --seed (default); different: each its own; or how many, such as 5: so many "
         "trainings with seeds of their own tell whether scores are lower on one backend",
     },
+    "--augment": {**_FLAG, "help": "augment images in examples that define how"},
     # An example of the user's.
     "new_file": {"metavar": "NAME", "help": "name of the example; writes NAME.py"},
     "--like": {

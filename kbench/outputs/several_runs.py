@@ -53,6 +53,7 @@ def _side(analysis: Analysis) -> SweepRun:
     alike = {
         "the processor": processor(run.provenance),
         "the GPU": gpu_names(run.provenance),
+        "augmentation": str(run.request.get("augment", "")),
     }
     models = {name: str(about.get("sha256", "")) for name, about in run.examples.items()}
     return SweepRun(analysis.rows, alike, models)

@@ -85,6 +85,8 @@ def make_plan(
     chosen = tuple(_backend(name, known, on, report) for name in request.backends)
     _check_different(request.backends)
     loaded = tuple(example_loader(request)(paths.with_home(path)) for path in request.examples)
+    if request.augment and not any(example.augmentation for example in loaded):
+        raise UserError("--augment: none of the chosen examples says how its images are augmented.")
     if request.seed_of(request.repeats) > LAST_SEED:
         raise UserError(
             f"--seeds different: {request.repeats} seeds from {request.seed} on go beyond {LAST_SEED:,}; "

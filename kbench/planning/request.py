@@ -115,6 +115,7 @@ class Request:
     seed: Annotated[int, msgspec.Meta(ge=0, le=LAST_SEED)] = 0
     seeds: Literal["same", "different"] = "same"
     epochs: Count | None = None
+    augment: bool = False
     init: Literal["seeded", "backend"] = "seeded"  # initial weights: the same on all backends, or each backend's own
     timeout: Positive | None = None  # seconds, of a cell; None: estimated from its samples and epochs
     memory_limit_mib: Positive | None = None  # of a cell

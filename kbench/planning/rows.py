@@ -194,6 +194,7 @@ def _of_example(example: Example, request: Request, values: Mapping[str, Value])
         "profile": request.profile,
         "validation_samples": validation,
         "epochs": epochs,
+        "augment": request.augment and example.augmentation and example.task == TRAIN,
         "timeout": request.timeout or estimate,
     }
 

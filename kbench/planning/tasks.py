@@ -55,6 +55,7 @@ class CellTask(Cell):
     variables: Mapping[str, str] = field(default_factory=dict)  # the backend's, {env} and the like not filled in
     passed: Mapping[str, str] = field(default_factory=dict)  # variables of --pass-env -> the start of their sha256
     init: str = "seeded"
+    augment: bool = False
     # A feature's own work, in which nothing is timed: {"feature", "driver": a module of its guest, "at": where that
     # begins, and what it takes}.
     part: Mapping[str, Any] | None = None

@@ -191,6 +191,7 @@ class Facts(msgspec.Struct, frozen=True, dict=True):  # which keeps what is aske
     metrics: str | None = None  # JSON, as the next three
     class_weight: str | None = None
     loss_weights: str | None = None
+    augmentation: str | None = None
     steps_per_execution: int | None = None
     run_eagerly: bool | int | None = None
     order_of_updates: str | None = None

@@ -217,6 +217,7 @@ class Example:
     parameters: int | None  # of the model, if the file states them
     profiles: Mapping[str, Profile]
     sha256: str  # of the file
+    augmentation: bool = False  # whether it defines an augmentation of its images
     published_weights: str = ""  # file name of published weights, used if the data folder has it
     constants: Mapping[str, object] = field(default_factory=dict)  # NAME = value at the top of the file
     functions: frozenset[str] = frozenset()  # at the top of the file

@@ -136,6 +136,7 @@ def load(path: Path) -> Example:
         # A user's example may define only the full profile.
         profiles={name: constants.PROFILES.get(name, full) for name in PROFILES},
         sha256=hashlib.sha256(content).hexdigest(),
+        augmentation="AUGMENTATION" in found,
         published_weights=constants.WEIGHTS,
         constants={name: value for name, value in found.items() if name.isupper()},
         functions=frozenset(functions),

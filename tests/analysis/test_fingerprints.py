@@ -325,12 +325,17 @@ def test_outputs_that_change_from_pass_to_pass_are_told_unless_all_do() -> None:
             "in its weights of classes: 0 5 instead of none",
         ),
         (
+            {"augmentation": '{"horizontal_flip": true}'},
+            {"augmentation": '{"horizontal_flip": false}'},
+            "in its augmentation: horizontal_flip false instead of true",
+        ),
+        (
             {"order_of_updates": "in order"},
             {"order_of_updates": "in no fixed order"},
             "in its order of updates: in no fixed order instead of in order",
         ),
     ],
-    ids=["samples", "steps", "data", "rate", "weights", "count", "eager", "calls", "classes", "updates"],
+    ids=["samples", "steps", "data", "rate", "weights", "count", "eager", "calls", "classes", "images", "updates"],
 )
 def test_what_a_training_did_otherwise_is_named(honest: dict[str, Any], cheat: dict[str, Any], sentence: str) -> None:
     assert said(one("a/x", **honest), one("a/y", **honest), one("b/z", **cheat)) == [f"unlike a/x {sentence}"]

@@ -100,6 +100,16 @@ def test_published_weights_are_given_to_the_cells_that_begin_from_them() -> None
     assert spec(replace(made, published_weights="weights.h5"))["published_weights"] == "/files/weights.h5"
 
 
+def test_pictures_are_augmented_where_it_is_asked_for_and_the_example_says_how(tmp_path: Path) -> None:
+    both = Request(
+        backends=("keras3/jax",),
+        examples=tuple(str(EXAMPLES[name].path) for name in ("cifar10_cnn", "mnist_mlp")),
+        augment=True,
+    )
+    assert [one.augment for one in plan.make_plan(both, BACKENDS, []).tasks] == [True, False]
+    assert task().augment is False
+
+
 # What a cell's identity holds, and what it does not.
 
 

@@ -44,6 +44,7 @@ NAMES = [
     (("--backends", ""), "--backends is empty"),
     (("--backends", "tensorflow,cntk,jax"), "'tensorflow' could be keras2/tensorflow or keras3/tensorflow"),
     (("--backends", "fake", "--examples", ""), "--examples is empty"),
+    (("--backends", "fake", "--examples", "mnist_mlp", "--augment"), "none of the chosen examples"),
     (("--backends", "fake", "--examples", "mnist_cn"), "no example 'mnist_cn'", "did you mean mnist_cnn"),
     (("--backends", "fake", "--examples", "imdb_gru.py"), "no example file imdb_gru.py", "did you mean imdb_gru"),
     (("--backends", "fake", "--examples", "my_example"), "no example 'my_example'"),

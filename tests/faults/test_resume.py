@@ -312,6 +312,7 @@ REQUESTS: list[tuple[dict[str, Any], str]] = [
     ({"timeout": float("nan")}, DAMAGED),
     ({"memory_limit_mib": -1}, DAMAGED),
     ({"init": "random"}, DAMAGED),
+    ({"augment": 1}, DAMAGED),
     ({"pass_env": [1]}, DAMAGED),
     ({"examples": ["gone.py"]}, "The example gone.py cannot be read"),
 ]

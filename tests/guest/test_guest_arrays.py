@@ -11,9 +11,11 @@ import pytest
 from guest_modules import alone
 
 arrays = alone("arrays")
+SHIFTS = {"width_shift": 0.25, "height_shift": 0.25, "horizontal_flip": True}
 # The same under Python 3.6 with numpy 1.19 and 3.11 with numpy 2: results rest on it.
 EPOCH_1 = [9, 4, 0, 8, 1, 5, 3, 2, 6, 7]
 ORDER_SHA256 = "cbb46cededb2151b27695977fa01152855a5ecc1d91d5dbbcc6a4c92b5944b23"
+AUGMENTED_SHA256 = "a3300a00b7228e82318943a68e4a29bb730be80f3d8e2600c87852be9e9569ea"
 
 
 def part(folder: Path, divisor: float = 255.0, **saved: Any) -> Any:
@@ -29,6 +31,10 @@ def described(folder: Path, divisor: float = 1.0, **saved: Any) -> dict[str, Any
         "folder": str(folder), "divisor": divisor, "train": inputs, "train_targets": targets,
         "train_weights": "w.npy" if "w" in saved else "", "input_names": [], "target_names": [],
     }  # fmt: skip
+
+
+def images(count: int = 6, height: int = 8, width: int = 8, channels: int = 3) -> Any:
+    return np.random.RandomState(3).random_sample((count, height, width, channels)).astype("float32")
 
 
 def test_a_part_is_the_first_samples_mapped_from_disk_and_not_read(tmp_path: Path) -> None:
@@ -157,3 +163,39 @@ def test_a_buffer_is_filled_again_in_place(tmp_path: Path) -> None:
         buffer.fill(order)
         assert buffer.model_inputs() is kept
         np.testing.assert_array_equal(kept[:, 0], order)
+
+
+def test_both_layouts_are_augmented_alike() -> None:
+    last = images()
+    first = np.ascontiguousarray(last.transpose(0, 3, 1, 2))
+    arrays.augment(last, SHIFTS, False, 0, 1)
+    arrays.augment(first, SHIFTS, True, 0, 1)
+    np.testing.assert_array_equal(first.transpose(0, 2, 3, 1), last)
+    assert not np.array_equal(last, images())
+
+
+def test_a_shift_repeats_the_edge_and_brings_in_nothing_new() -> None:
+    rows = np.arange(8, dtype="float32")
+    made = np.broadcast_to(rows[None, :, None, None], (200, 8, 4, 1)).copy()
+    arrays.augment(made, {"width_shift": 0, "height_shift": 0.25, "horizontal_flip": False}, False, 0, 1)
+    seen = {tuple(picture[:, 0, 0].tolist()) for picture in made}
+    assert seen == {tuple(np.clip(rows - shift, 0, 7).tolist()) for shift in (-2, -1, 0, 1, 2)}
+
+
+def test_half_of_the_pictures_are_flipped_left_to_right() -> None:
+    columns = np.arange(8, dtype="float32")
+    made = np.broadcast_to(columns[None, None, :, None], (400, 4, 8, 1)).copy()
+    arrays.augment(made, {"width_shift": 0, "height_shift": 0, "horizontal_flip": True}, False, 0, 1)
+    flipped = sum(picture[0, 0, 0] == 7 for picture in made)
+    assert 150 < flipped < 250
+    assert all(np.array_equal(np.sort(picture[0, :, 0]), columns) for picture in made)
+
+
+def test_augmentation_is_another_in_each_epoch_and_the_same_in_each_process() -> None:
+    digests = []
+    for epoch in (1, 2, 1):
+        made = images()
+        arrays.augment(made, SHIFTS, False, 7, epoch)
+        digests.append(hashlib.sha256(made.tobytes()).hexdigest())
+    assert digests[0] == digests[2] == AUGMENTED_SHA256
+    assert digests[0] != digests[1]

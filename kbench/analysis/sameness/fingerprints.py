@@ -55,6 +55,7 @@ _ASPECTS: Mapping[str, Callable[[Facts], object]] = {
     "metrics": lambda facts: _as_json(facts.metrics),
     "weights of classes": lambda facts: _as_json(facts.class_weight),
     "weights of losses": lambda facts: _as_json(facts.loss_weights),
+    "augmentation": lambda facts: _as_json(facts.augmentation),
     "steps_per_execution": lambda facts: facts.steps_per_execution,
     "run_eagerly": lambda facts: None if facts.run_eagerly is None else bool(facts.run_eagerly),
     "order of updates": lambda facts: facts.order_of_updates,

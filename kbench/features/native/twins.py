@@ -16,7 +16,7 @@ FUNCTIONS = ("build", "predict", "weights")
 OF_TRAINING = ("optimizer", "step")
 LOSSES = ("categorical_crossentropy", "sparse_categorical_crossentropy", "binary_crossentropy")
 # What the guest gets of an example.
-CONSTANTS = ("OPTIMIZER", "LOSS", "METRICS", "GENERATE")
+CONSTANTS = ("OPTIMIZER", "LOSS", "METRICS", "AUGMENTATION", "GENERATE")
 # What an example may have and a twin cannot use.
 KERAS_ALONE = ("batches", "callbacks", "CLASS_WEIGHT", "LOSS_WEIGHTS", "STEPS_PER_EXECUTION")
 

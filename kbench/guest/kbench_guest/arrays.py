@@ -134,6 +134,36 @@ def order_sha256(samples: int, used: int, seed: int, epochs: int) -> str:
     return digest.hexdigest()
 
 
+def augment(
+    images: np.ndarray,
+    settings: Dict[str, Any],
+    channels_first: bool,
+    seed: int,
+    epoch: int,
+    places: Optional[np.ndarray] = None,
+    of: int = 0,
+) -> None:
+    """Shift and flip images in place, at random but the same on every backend; edges are repeated.
+
+    images: float32 of shape (n, height, width, channels), or (n, channels, height, width).
+    settings: width_shift and height_shift as fractions of the size, horizontal_flip as a truth value.
+    places: which of an epoch's images they are, that has so many (`of`); None for all.
+    """
+    random = np.random.RandomState([seed, epoch, 1])
+    places, of = (np.arange(len(images)), len(images)) if places is None else (places, of)
+    rows, columns = (2, 3) if channels_first else (1, 2)
+    height, width = images.shape[rows], images.shape[columns]
+    most_down, most_right = int(settings["height_shift"] * height), int(settings["width_shift"] * width)
+    down = random.randint(-most_down, most_down + 1, size=of)[places]
+    right = random.randint(-most_right, most_right + 1, size=of)[places]
+    flip = random.randint(0, 2, size=of)[places] * bool(settings["horizontal_flip"])
+    for number in range(len(images)):
+        image = images[number]
+        image = np.take(image, np.clip(np.arange(height) - down[number], 0, height - 1), axis=rows - 1)
+        image = np.take(image, np.clip(np.arange(width) - right[number], 0, width - 1), axis=columns - 1)
+        images[number] = np.flip(image, columns - 1) if flip[number] else image
+
+
 def _dtype(array: Any, divisor: float) -> Any:
     return "float32" if divisor != 1 or array.dtype.kind == "f" else array.dtype
 

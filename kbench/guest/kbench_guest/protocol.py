@@ -37,7 +37,7 @@ EVENTS = {
     "threads": {"threads_at_start": "object", "cores_at_start": "integer?"},
     "recurrent": {"recurrent_kernel": "text"},
     "training": {
-        "metrics": "text?", "class_weight": "text", "loss_weights": "text",
+        "metrics": "text?", "class_weight": "text", "loss_weights": "text", "augmentation": "text?",
         "steps_per_execution": "integer?", "run_eagerly": "integer?", "order_of_updates": "text?",
     },
     "device": {"device": "text"},

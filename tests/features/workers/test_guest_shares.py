@@ -80,18 +80,20 @@ def test_a_sample_that_is_not_read_once_in_its_step_shows(modules: list[ModuleTy
     assert in_all(shares, list(enumerate([first, second, third]))) != whole
 
 
-def test_processes_are_fed_their_parts_of_the_batches_of_one(modules: list[ModuleType]) -> None:
+@pytest.mark.parametrize("augment", [False, True])
+def test_processes_are_fed_their_parts_of_the_batches_of_one(modules: list[ModuleType], augment: bool) -> None:
     _, feeding, arrays = modules
     images = np.arange(10 * 4 * 4, dtype="float32").reshape(10, 4, 4, 1)
     targets = np.arange(10)
     loaded = arrays.Part([images], [targets], None, 10, 1, [], [])
+    example = SimpleNamespace(AUGMENTATION={"width_shift": 0.25, "height_shift": 0.25, "horizontal_flip": True})
 
     def fed(workers: dict[str, int] | None) -> Any:
         spec = {
-            "batch_size": 4, "seed": 3, "epochs": 2, "image_data_format": "channels_last",
+            "batch_size": 4, "seed": 3, "epochs": 2, "augment": augment, "image_data_format": "channels_last",
             **({"workers": workers} if workers else {}),
         }  # fmt: skip
-        return feeding.feed(SimpleNamespace(), spec, loaded, [targets])
+        return feeding.feed(example, spec, loaded, [targets])
 
     one, two = fed(None), [fed({"count": 2, "processes": 2, "rank": rank}) for rank in range(2)]
     whole, parts = one.of_epoch(2), [each.of_epoch(2) for each in two]

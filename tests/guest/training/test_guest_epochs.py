@@ -19,6 +19,7 @@ SPEC = {
     "batch_size": 2,
     "epochs": 2,
     "seed": 1,
+    "augment": False,
     "device": "cpu",
     "ordered_updates": False,
     "input": "vector",

@@ -141,6 +141,8 @@ def write_settings(framework: "Framework", model: Any, example: Any, spec: Dict[
     """What else counts of a training, as the compiled model and the example's module hold it."""
     found = framework.settings_of_training(model, spec["ordered_updates"])
     asked = {name: getattr(example, name.upper(), None) for name in ("class_weight", "loss_weights")}
+    if spec["augment"]:
+        asked["augmentation"] = example.AUGMENTATION
     found.update((name, json.dumps(_by_text(value), sort_keys=True)) for name, value in asked.items())
     events.write("training", **found)
     for text in framework.unusual(model, spec):

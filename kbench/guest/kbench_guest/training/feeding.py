@@ -55,6 +55,10 @@ class FromArrays:
     def _filled_of(self, epoch: int, places: np.ndarray, buffer: arrays.Buffer) -> arrays.Buffer:
         """places: in the order of the epoch's samples."""
         buffer.fill(arrays.epoch_order(self._part.samples, self.samples, self._seed, epoch)[places])
+        if self._spec["augment"]:
+            first = self._spec["image_data_format"] == "channels_first"
+            asked = self._example.AUGMENTATION
+            arrays.augment(buffer.inputs[0], asked, first, self._seed, epoch, places, self.samples)
         return buffer
 
     def about(self) -> Dict[str, Any]:
