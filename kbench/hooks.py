@@ -90,6 +90,10 @@ class Hooks:
     def add_packages(self, backend: Backend, build: Build, folder: Path, log: Path) -> bool | None:
         """Add to a backend's new environment what no package index has; None if it cannot. Raises InstallFailed."""
 
+    @_declares(firstresult=True)
+    def changed_files(self, folder: Path, thorough: bool) -> Sequence[str]:  # type: ignore[empty-body]
+        """The files of an environment that are not as its packages brought them; thorough: it reads them all."""
+
     @_declares
     def tools(self) -> Sequence[DoctorFinding]:  # type: ignore[empty-body]
         """What `doctor` says of the programs that it uses."""
@@ -264,6 +268,11 @@ def planned_work(plan: Plan) -> list[str]:
 def add_packages(backend: Backend, build: Build, folder: Path, log: Path) -> bool:
     """Whether a feature has added what no package index has. Raises InstallFailed."""
     return bool(plugins().hook.add_packages(backend=backend, build=build, folder=folder, log=log))
+
+
+def changed_files(folder: Path, thorough: bool = False) -> Sequence[str]:
+    """The files of an environment that are not as its packages brought them, in site-packages."""
+    return plugins().hook.changed_files(folder=folder, thorough=thorough) or ()
 
 
 def tools() -> list[DoctorFinding]:

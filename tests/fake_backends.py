@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import sys
 import zipfile
@@ -44,11 +45,17 @@ def wheel(folder: Path, name: str, version: str, files: Mapping[str, str], metad
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{metadata}",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
-    record = "".join(f"{name},,\n" for name in members) + f"{info}/RECORD,,\n"
+    record = "".join(f"{name},{recorded(text)}\n" for name, text in members.items()) + f"{info}/RECORD,,\n"
     with zipfile.ZipFile(path, "w") as archive:
         for member, text in {**members, f"{info}/RECORD": record}.items():
             archive.writestr(zipfile.ZipInfo(member), text)
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def recorded(text: str) -> str:
+    """Hash and size, as a RECORD has them."""
+    digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).decode().rstrip("=")
+    return f"sha256={digest},{len(text.encode())}"
 
 
 def write_wheel(folder: Path) -> str:

@@ -37,6 +37,7 @@ MADE = {
         "environments/*.lock",
         "environments/logs/*.log",
         "locks/*.lock",
+        "locks/*.sha256",
         "locks/.making-*",
     ),
     "data": (

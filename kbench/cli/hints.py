@@ -48,7 +48,8 @@ def no_command(arguments: Sequence[str], program: str, options: Collection[str],
     if is_backends(word):
         more = list(itertools.takewhile(is_backends, rest))
         others = f" {shlex.join(rest[len(more) :])}" if rest[len(more) :] else ""
-        return f"Backends are named with --backends: `{program} --backends {','.join([word, *more])}{others}`"
+        names = ",".join(one.strip(",") for one in [word, *more])
+        return f"Backends are named with --backends: `{program} --backends {names}{others}`"
     if are_examples(word):
         chosen = "" if "--backends" in rest else f" --backends {_first_backends()}"
         return f"Examples are named with --examples: `{program}{chosen} --examples {word}{others}`"

@@ -1,16 +1,17 @@
-"""`doctor`: checks this machine for everything that a run needs; each line is ok or says what to type."""
+"""`doctor`: checks this machine for everything that a run needs; each line is ok, or says what to type."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import platform
+import shlex
 import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from kbench import __version__
+from kbench import __version__, hooks
 from kbench.base import disk_usage, paths
 from kbench.cache import folder as cache_folder
 from kbench.cli import arguments
@@ -25,7 +26,7 @@ from kbench.records.values import Backend, Build, Device
 from kbench.screen import terminal
 from kbench.selection.builds import pick_build
 from kbench.selection.known import known_backends, known_examples
-from kbench.words.text import plain, size
+from kbench.words.text import listed, plain, size
 
 TO_DO = "to do"
 # The largest environment for a CPU takes 1.4 GiB, and as much again in uv's cache; CUDA's libraries 4 GiB more.
@@ -77,7 +78,7 @@ def _lines(findings: Sequence[DoctorFinding]) -> str:
 
 def _line(finding: DoctorFinding, width: int) -> str:
     text = plain(f"{finding.found}: {finding.advice}" if finding.advice else finding.found)
-    state = TO_DO if finding.advice else "ok"
+    state = TO_DO if finding.advice else "none" if finding.hinders else "ok"
     head = f"  {state:<{len(TO_DO)}}  {finding.what:<{width}}  "
     # Not at hyphens or within words: commands must stay whole.
     return textwrap.fill(
@@ -154,8 +155,12 @@ def _environment(
     made = ensure.find(one, build, explicit=choice, cache=cache)
     if made is not None and made.folder is not None:
         started = interpreters.probe(made.python)
-        if started is None:
-            return DoctorFinding(one.name, f"{build.name}, its Python does not start", f"rm -r {made.folder}"), True
+        changed = hooks.changed_files(made.folder)
+        if started is None or changed:
+            broken = (
+                f"{listed(changed[:3])} changed after the installation" if started else "its Python does not start"
+            )
+            return DoctorFinding(one.name, f"{build.name}, {broken}", f"rm -r {shlex.quote(str(made.folder))}"), True
         on_disk = size(disk_usage.size([made.folder])[0])
         return DoctorFinding(one.name, f"{build.name}, Python {started.version}, environment of {on_disk}"), False
     ensure.check_platform(one, build)

@@ -141,9 +141,9 @@ def _cost(backend: Backend, device: Device, pythons: Mapping[str, Choice]) -> li
     cost = costs.of(made) if made else None
     if cost is None:
         return ["", "", "", "", compilers]
-    seconds = "" if cost.seconds is None else f"{cost.seconds:.0f}"
     python = f"{cost.python}, made by kbench" if cost.python_made else cost.python
-    return [seconds, f"{cost.mib:.0f}", str(cost.packages), python, compilers]
+    took = cost.recorded
+    return [f"{took.seconds:.0f}", f"{took.mib:.0f}", str(took.packages), python, compilers]
 
 
 def _example(example: Example) -> list[str]:

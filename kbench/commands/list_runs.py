@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from kbench import hooks, store
-from kbench.analysis.rows import summarised
 from kbench.errors import UserError
 from kbench.machine.provenance import kind
 from kbench.screen import terminal
@@ -17,6 +16,7 @@ from kbench.words.text import plain
 def print_runs(results: Path, form: str) -> None:
     """Print a row for each run. Raises UserError if there is none."""
     found = store.by_time(results, packed=True)
+    found += [run for run in map(results.joinpath, store.names(results)) if run not in found]  # damaged ones
     if not found:
         raise UserError(f"There are no runs in {results}; start one with --backends.")
     whole = form in ("csv", "json")  # which have room for all names
@@ -39,11 +39,15 @@ def _row(run: Path, name: str, whole: bool) -> list[str]:
     backends = list(dict.fromkeys(cell.backend for cell in record.cells))
     examples = list(dict.fromkeys(cell.example for cell in record.cells))
     name_of_kind = record.plan.get("kind")
-    if name_of_kind in hooks.run_kinds():
-        came = f"{name_of_kind}: {hooks.run_kinds()[str(name_of_kind)].counted(store.read(run))}"
+    if name_of_kind is not None and name_of_kind not in hooks.run_kinds():
+        came = f"{plain(str(name_of_kind))}: of a feature that is not here"
+    elif store.is_packed(run):  # to analyse all that come with kbench takes ten seconds
+        came = f"{name_of_kind or ''} packed".strip()
     elif name_of_kind is not None:
-        came = f"{name_of_kind}: of a feature that is not here"
+        came = f"{name_of_kind}: {hooks.run_kinds()[str(name_of_kind)].counted(store.read(run))}"
     else:
+        from kbench.analysis.rows import summarised
+
         came = runs.verdicts(summarised(store.measured_of(record)))
     when = record.created[:16].replace("T", " " if whole else "\xa0")  # which no line is broken at
     names = [", ".join(one) if whole else runs.first_names(one) for one in (backends, examples)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import platform
 import shutil
@@ -15,12 +14,13 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import filelock
+import msgspec
 from packaging.utils import canonicalize_name
 
 from kbench import hooks
 from kbench.base import paths
 from kbench.base.whole_folders import whole_in_place
-from kbench.environments import costs, installers, interpreters
+from kbench.environments import costs, folders, installers, interpreters
 from kbench.environments.folders import MARKER, SCHEMA, finished, installed, lock_sha256, lock_text, path_of
 from kbench.environments.folders import python as python_of
 from kbench.environments.interpreters import Choice, Interpreter
@@ -60,7 +60,7 @@ def find(
         folder = path_of(backend, build, version, explicit, cache)
         details = finished(folder)
         if details is not None:
-            return _environment(backend, build, folder, details.get("library_folder", ""), cache)
+            return _environment(backend, build, folder, details.library_folder, cache)
     return None
 
 
@@ -158,17 +158,12 @@ def _make(
 
 
 def _mark(build: Build, folder: Path, interpreter: Interpreter, seconds: float) -> None:
-    details = {
-        "schema": SCHEMA,
-        "folder": str(folder),
-        "lock_sha256": lock_sha256(build),
-        "interpreter": str(interpreter.path),
-        "library_folder": str(interpreter.library_folder or ""),
-        "installed": installed(folder),
-        "cost": costs.recorded(folder, seconds),
-    }
+    library, cost = str(interpreter.library_folder or ""), costs.recorded(folder, seconds)
+    marker = folders.Marker(
+        SCHEMA, str(folder), lock_sha256(build), str(interpreter.path), library, installed(folder), cost
+    )
     draft = folder / f"{MARKER}.draft"
-    draft.write_text(json.dumps(details, indent=1), encoding="utf-8")
+    draft.write_bytes(msgspec.json.encode(marker))
     draft.replace(folder / MARKER)
 
 

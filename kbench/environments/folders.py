@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from kbench.environments.interpreters import Choice
 from kbench.errors import UserError
@@ -18,6 +17,26 @@ MARKER = "kbench.json"  # written last: an environment without it is half-made a
 
 CACHED = "__pycache__"  # may come and go
 ADDED = "with"  # the folder in it of packages that programs have added
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """What it took to make an environment."""
+
+    seconds: float  # downloads included, without its Python
+    mib: float
+    packages: int
+
+
+class Marker(msgspec.Struct, frozen=True):
+    """What the marker of an environment says."""
+
+    schema: int
+    folder: str
+    lock_sha256: str
+    interpreter: str
+    library_folder: str
+    installed: dict[str, int]
+    cost: Recorded
 
 
 def path_of(backend: Backend, build: Build, version: str, explicit: Choice | None, cache: Path) -> Path:
@@ -56,19 +75,18 @@ def python(folder: Path) -> Path:
     return folder / "bin" / "python"
 
 
-def finished(folder: Path) -> Mapping[str, Any] | None:
-    """The marker's contents, if the environment was finished in this place and still has its Python and packages."""
+def finished(folder: Path) -> Marker | None:
+    """The marker, if the environment was finished in this place and still has its Python and packages."""
     try:
-        details = json.loads((folder / MARKER).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        marker = msgspec.json.decode((folder / MARKER).read_bytes(), type=Marker)
+        now = installed(folder)
+    except (OSError, msgspec.MsgspecError, RecursionError):
         return None
-    whole = isinstance(details, dict) and details.get("schema") == SCHEMA and _is_at(details.get("folder"), folder)
-    return details if whole and python(folder).is_file() and _has(folder, details.get("installed")) else None
-
-
-def _is_at(recorded: object, folder: Path) -> bool:
-    """Whether that is this folder, perhaps by another path: the programs of a copy would start the first one."""
-    return isinstance(recorded, str) and os.path.realpath(recorded) == os.path.realpath(folder)
+    # Perhaps by another path: the programs of a copy would start the first one.
+    is_here = marker.schema == SCHEMA and os.path.realpath(marker.folder) == os.path.realpath(folder)
+    starts = python(folder).is_file() and os.path.realpath(python(folder)) == os.path.realpath(marker.interpreter)
+    has_all = all(now.get(name, -1) >= count for name, count in marker.installed.items())
+    return marker if is_here and starts and has_all else None
 
 
 def installed(folder: Path) -> dict[str, int]:
@@ -79,14 +97,3 @@ def installed(folder: Path) -> dict[str, int]:
         for one in modules
         if one.suffix != ".dist-info"
     }
-
-
-def _has(folder: Path, recorded: object) -> bool:
-    """Whether all that was recorded is still there: somebody, or the system, may have removed a part."""
-    if not isinstance(recorded, dict):  # by an earlier kbench
-        return True
-    try:
-        now = installed(folder)
-    except OSError:
-        return False
-    return all(now.get(name, -1) >= count for name, count in recorded.items())

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import uv
 
+from kbench import hooks
 from kbench.base.masking import without_passwords
 from kbench.base.whole_folders import whole
 from kbench.environments.pip_config import uv_variables
@@ -51,10 +52,12 @@ def sync(python: Path, lock: Path, indexes: Sequence[str], log: Path, timeout: f
     command = ["sync", "--require-hashes", "--python", str(python), str(lock)]
     try:
         uv_pip(command, log, lock.parent, timeout)
+        if damaged := hooks.changed_files(python.parents[1], thorough=True):
+            raise InstallFailed(f"{damaged[0]} is not as its package has it")
     except InstallFailed as failure:
         if "No space left" in str(failure):
             raise
-        uv_pip([*command, "--no-cache"], log, lock.parent, timeout, indexes)
+        uv_pip([*command, "--no-cache", "--reinstall"], log, lock.parent, timeout, indexes)
 
 
 def uv_pip(command: Sequence[str], log: Path, cwd: Path, timeout: float, indexes: Sequence[str] = ()) -> None:

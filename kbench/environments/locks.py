@@ -41,16 +41,22 @@ def _lock(backend: Backend, build: Build, report: Callable[[str], None]) -> Path
     about = f"{PLATFORM} {backend.python[0]} {build.indexes} {wanted}{' '.join(build.leave_out)}"
     key = hashlib.sha256(about.encode()).hexdigest()[:16]
     lock = paths.cache_folder() / "locks" / f"{backend.name.replace('/', '-')}.{build.name}.{key}.lock"
-    if not lock.is_file():
+    digest = lock.with_suffix(".sha256")
+    if not (lock.is_file() and digest.is_file() and digest.read_text("ascii", "replace") == _sha256(lock)):
         report(f"{backend.name}: finding its versions ({', '.join(build.requirements)})")
         lock.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=lock.parent, prefix=".making-") as folder:
             try:
                 _compiled(backend, wanted, build.indexes, Path(folder), how).replace(lock)
+                digest.write_text(_sha256(lock), "ascii")
             except installers.InstallFailed as failure:
                 absent = "Cannot look up the versions of" if failure.unreachable else "There is no"
                 raise UserError(f"{absent} {backend.name}: {failure}.") from None
     return lock
+
+
+def _sha256(lock: Path) -> str:
+    return hashlib.sha256(lock.read_bytes()).hexdigest()
 
 
 def _compiled(backend: Backend, wanted: str, indexes: Sequence[str], folder: Path, how: Sequence[str]) -> Path:

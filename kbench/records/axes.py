@@ -232,7 +232,8 @@ def complete(values: Mapping[str, Value]) -> dict[str, Value]:
     """A cell's values on all axes, with defaults, in order. Raises ValueError if one is missing or wrong."""
     given = {axis.name: axis.default for axis in of_cells() if axis.default is not None} | {**values}
     for axis in of_cells():
-        if not isinstance(given.get(axis.name), int if axis.number else str):
+        value = given.get(axis.name)
+        if not (isinstance(value, int) and 0 <= value < 2**53 if axis.number else isinstance(value, str)):
             raise ValueError(f"no value for {axis.title}")
     return {axis.name: given.pop(axis.name) for axis in of_cells()} | given
 

@@ -25,7 +25,7 @@ from kbench.records.backend_keys import (
     Times,
     Variables,
 )
-from kbench.records.epochs import Epoch
+from kbench.records.epochs import Count, Epoch
 from kbench.records.findings import Finding
 from kbench.records.reported import Facts
 
@@ -267,15 +267,15 @@ class Cell:
     """One measurement: a point, which is a value on each axis, once."""
 
     values: Mapping[str, Value]  # by axis; that of the backend is its whole name
-    repeat: int  # 1, 2, ...
+    repeat: Count  # 1, 2, ...
     profile: str
-    validation_samples: int
-    epochs: int
+    validation_samples: Count
+    epochs: Count
     seed: int
     varied: tuple[str, ...] = ()  # the axes with several values in its run: its folder's name has these, too
     # Beside whole processes a repeat may have short ones, which only time some steps: 1, 2, ... A whole one has 0.
-    timing: int = 0
-    counted: Mapping[str, int] = field(default_factory=dict)  # samples and batch size of a program's line
+    timing: Count = 0
+    counted: Mapping[str, Count] = field(default_factory=dict)  # samples and batch size of a program's line
 
     @property
     def example(self) -> str:

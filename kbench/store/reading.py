@@ -107,7 +107,10 @@ def read_record(run: Path) -> RunRecord:
         raise UserError(f"{run} was written by {age} kbench (schema {schema}; this one reads {SCHEMA}): {advice}.")
     request, plan, provenance = record.get("request"), record.get("plan"), record.get("provenance")
     if record.get("schema") != SCHEMA or not (
-        isinstance(request, dict) and isinstance(plan, dict) and isinstance(provenance, dict)
+        isinstance(request, dict)
+        and isinstance(plan, dict)
+        and isinstance(provenance, dict)
+        and isinstance(plan.get("kind"), str | None)
     ):
         raise UserError(
             f"{run / 'run.json'} is damaged: it has no schema, request, plan or provenance that kbench knows."

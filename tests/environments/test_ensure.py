@@ -143,12 +143,17 @@ def test_an_environment_with_a_broken_marker_is_made_again(backend: Backend, cac
     assert len(said) == 1
 
 
-def test_an_environment_whose_python_is_gone_is_made_again(backend: Backend, cache: Path) -> None:
+@pytest.mark.parametrize("instead", [None, "/bin/false"])
+def test_an_environment_whose_python_is_gone_or_replaced_is_made_again(
+    backend: Backend, cache: Path, instead: str | None
+) -> None:
     made = ensure.ensure(backend, backend.builds[0], cache=cache)
     made.python.unlink()
+    if instead:
+        shutil.copy(instead, made.python)
     assert ensure.find(backend, backend.builds[0], cache=cache) is None
     ensure.ensure(backend, backend.builds[0], cache=cache)
-    assert made.python.exists()
+    subprocess.run([made.python, "-c", ""], check=True)
 
 
 @pytest.mark.parametrize("gone", ["site-packages/keras.py", "site-packages/pip/main.py", "site-packages"])

@@ -29,6 +29,7 @@ WORDS = {
     "explain": ["--explain", "--trace"],
     "exports": ["pack", "unpack", "export"],
     "native": [],
+    "intact": [],
     "limit": [],
     "parity": ["parity"],
     "published": ["--suite"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from kbench import store
 from kbench.analysis.rows import Analysis
+from kbench.base import paths
 from kbench.cli.arguments import program
 from kbench.commands.named_runs import described, rows_of
 from kbench.errors import UserError
@@ -33,9 +35,8 @@ def main(options: argparse.Namespace) -> int:
         first = options.runs[0]
         if "," in first:
             raise UserError(f"Runs are named with blanks between them: `compare {' '.join(first.split(','))}`.")
-        two = f"{LATEST} {REFERENCE}" if first.startswith(REFERENCE) else f"{first} {REFERENCE}"
         raise UserError(
-            f"Name two runs to compare, or up to {len(_LETTERS)}: `compare {two}`, "
+            f"Name two runs to compare, or up to {len(_LETTERS)}: `compare {_two(first, options.results)}`, "
             "or two backends of one run: `compare latest:BACKEND latest:BACKEND`."
         )
     compared = [_side(letter, text, options.results) for letter, text in zip(_LETTERS, options.runs, strict=False)]
@@ -84,6 +85,15 @@ def _status(runs: list[str], found: list[Pair], limit: float | None) -> int:
         shown = f"{pair.ratio:.3f} x" if pair.ratio is not None else "; ".join(pair.refused)
         print(f"kbench: {pair.row.example} on {pair.row.backend}, {pair.side} against A: {shown}.", file=sys.stderr)
     return 1 if worse else 0
+
+
+def _two(first: str, results: Path) -> str:
+    """Two runs that there are: this one, and the one that comes with a checkout or another of the user's."""
+    if first.startswith(REFERENCE):
+        return f"{LATEST} {first}"
+    others = [one for one in store.names(results) if one != first]
+    shipped = store.is_run(paths.project_folder("results") / REFERENCE)
+    return shlex.join([first, REFERENCE if shipped or not others else others[0]])
 
 
 def _other_profile(runs: list[str], found: list[Pair]) -> str:

@@ -88,7 +88,9 @@ def sides(run: RunResults, label: str = "") -> dict[str, Side]:
         title = f"{label}: {name}{version}" if label else f"{name}{version}"
         only = results.plan_of(run).only
         beside = frozenset(base(one) for one in rows if results.generation(one) == results.generation(name))
-        found[name] = Side(name, title, own, told[name], frozenset(code[name] - {""}), only, beside)
+        found[name] = Side(
+            name, title, own, told.get(name, {}), frozenset(code.get(name, set()) - {""}), only, beside
+        )
     return found
 
 

@@ -1,0 +1,1 @@
+"""Whether an environment is what its lock file says."""
