@@ -44,6 +44,13 @@ class Figure(FeatureEvent, frozen=True, tag="figure"):
     value: float
 
 
+class Warned(FeatureEvent, frozen=True, tag="warning"):
+    """What the program was warned of, by Python's warnings or its framework's logger."""
+
+    text: str
+    where: str = ""  # the line of the program
+
+
 class Weight(msgspec.Struct, frozen=True):
     """A weight of a model when a call returned: see kbench_script/watching/returned.py."""
 
@@ -121,6 +128,7 @@ def _of_line(struct: Any, **kept: Any) -> EventKind:
 
 MOST_FIGURES = 100
 EVENT_KINDS = (
+    EventKind(Warned, lambda event: event.text, most=MOST_FIGURES, said=lambda event: ""),
     EventKind(Figure, lambda event: event.name, most=MOST_FIGURES, said=lambda event: ""),
     _of_line(Site),
     _of_line(Fit, kept=_with_fit),
@@ -133,6 +141,12 @@ def figures(facts: Facts) -> Mapping[str, float]:
     """What the program computed itself, by names."""
     found: Mapping[str, Figure] = facts.of.get("figure", {})
     return {name: one.value for name, one in found.items()}
+
+
+def warnings(facts: Facts) -> Sequence[Warned]:
+    """What the program was warned of."""
+    found: Mapping[str, Warned] = facts.of.get("warning", {})
+    return [*found.values()]
 
 
 def sites(facts: Facts) -> Mapping[str, Site]:

@@ -16,6 +16,7 @@ from kbench.features.script.lines import (
     line_figures,
     line_outputs,
     program_shares,
+    program_warnings,
     time_growth,
 )
 from kbench.features.script.lines.line_details import LineDetails
@@ -59,8 +60,8 @@ class ProgramWork(WorkKind):
 
     def compared(self, rows: Sequence[Summary], row_cells: Sequence[Measured]) -> Sequence[Summary]:
         """With how calls differ, and what was tried out."""
-        for noted in (call_outputs.add_notes, line_outputs.add_notes, afterwards.add_notes, line_figures.add_notes):
-            rows = noted(rows, row_cells)
+        for noted in (call_outputs, line_outputs, afterwards, line_figures, program_warnings):
+            rows = noted.add_notes(rows, row_cells)
         return rows
 
     def on_screen(self, rows: Sequence[Summary], of_run: Sequence[Summary]) -> bool:

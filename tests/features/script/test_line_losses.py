@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
-from fake_runs import cell, measured
+from fake_runs import cell, measured, replace
 
 from kbench.analysis.summaries import summarise
 from kbench.features.script.lines.units import EPOCH
@@ -120,3 +121,39 @@ def test_later_losses_are_compared_where_two_that_follow_each_other_are_apart() 
     assert not any(row.differs for row in again.values()), "each call may have a model of its own"
     small = rows(fit("a", 2.0, 1e-4, 1e-5, 1e-6), fit("b", 2.0, 2e-4, 9e-5, 1e-4))
     assert not any(row.differs for row in small.values()), "both have learnt it"
+
+
+def with_metrics(name: str, keras_version: str = "3.1", samples: int = 320, **metrics: float) -> Measured:
+    one = line(name, 1.14, keras_version=keras_version, samples=samples)
+    first, *others = one.epochs
+    return replace(one, epochs=(msgspec.structs.replace(first, metrics={"loss": 1.14, **metrics}), *others))
+
+
+def test_an_extra_loss_that_one_backend_leaves_out_is_the_first_sentence() -> None:
+    found = rows(with_metrics("a", penalty=0.678), with_metrics("b", penalty=0.0), with_metrics("c", penalty=0.68))
+    assert unlike_calls.sentences(list(found.values())) == [
+        "On keras9/b, fit, line 9 has another penalty than keras9/a in epoch 1, at the same loss: 0 instead of 0.678."
+    ]
+    assert not any(row.differs for row in found.values()), "it trains the same: its time is compared"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (with_metrics("a", penalty=0.678), with_metrics("b", penalty=0.63)),
+        (with_metrics("a", bias=0.001), with_metrics("b", bias=-0.002)),  # what cancels
+        (with_metrics("a", accuracy=0.3), with_metrics("b", accuracy=0.4)),  # of few samples
+        (with_metrics("a", f1=0.3), with_metrics("b", f1=0.9, keras_version="2.2.4")),
+        (with_metrics("a", learning_rate=0.1), with_metrics("b", learning_rate=0.9)),
+        (with_metrics("a", val_f1=0.1), with_metrics("b", val_f1=0.9)),
+        (with_metrics("a", f1=0.1), with_metrics("b")),
+        (with_metrics("a", f1=0.1), with_metrics("b", f1=float("nan"))),
+    ],
+)
+def test_other_metrics_are_not_told_apart(one: Measured, other: Measured) -> None:
+    assert unlike_calls.sentences(list(rows(one, other).values())) == []
+
+
+def test_an_accuracy_of_many_samples_is_told_apart() -> None:
+    found = rows(with_metrics("a", accuracy=0.3, samples=9600), with_metrics("b", accuracy=0.4, samples=9600))
+    assert "has another accuracy than keras9/a" in unlike_calls.sentences(list(found.values()))[0]

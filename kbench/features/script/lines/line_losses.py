@@ -13,11 +13,15 @@ from statistics import median_low
 
 from kbench.analysis.sameness import fingerprints
 from kbench.analysis.sameness.declared import explains, may_be_why
-from kbench.analysis.sameness.epoch_losses import BY_CHANCE, ENOUGH, FLOOR, KNOWN, OF_FEW, UNSTABLE
+from kbench.analysis.sameness.epoch_losses import BY_CHANCE, ENOUGH, ERRORS, FLOOR, KNOWN, OF_FEW, UNSTABLE
+from kbench.features.script.lines.finding_kinds import OTHER_METRIC
+from kbench.features.script.lines.units import EPOCH
 from kbench.records.findings import Finding
 from kbench.records.reported import Facts
 from kbench.records.values import Measured
 
+OF_LOSS = 0.2  # of what is allowed: a figure that differs by less, in the loss, may be the rounding of what cancels
+NO_METRICS = ("loss", "lr", "learning_rate")
 _QUANTITIES = ("outputs", "loss", "1 step", "10 steps", "rising loss")
 
 
@@ -37,12 +41,12 @@ def _of_group(cells: Sequence[Measured]) -> list[tuple[Measured, Finding]]:
                 groups.setdefault((facts.start_sha256, *work), []).append(one)
             else:
                 unknown.setdefault(work, []).append(one)
-    return [
-        (one, how)
-        for (_, *work), group in groups.items()
-        for one in group
-        if (how := _difference(one, _reference(group, unknown.get(tuple(work), ())))) is not None
-    ]
+    found: list[tuple[Measured, Finding]] = []
+    for (_, *begun), group in groups.items():
+        reference = _reference(group, unknown.get(tuple(begun), ()))
+        pairs = ((one, _difference(one, reference) or _metric(one, group)) for one in group)
+        found += [(one, how) for one, how in pairs if how is not None]
+    return found
 
 
 def _reference(group: Sequence[Measured], others: Sequence[Measured]) -> Measured:
@@ -87,6 +91,35 @@ def _unlike(one: Measured, other: Measured) -> tuple[int, float, float] | None:
         else:
             doubt = number, own, its
     return None
+
+
+def _metric(one: Measured, group: Sequence[Measured]) -> Finding | None:
+    """The first figure beside the loss, such as an extra loss or a metric, that is another one at the same loss."""
+    generation = (one.facts.keras_version or "").partition(".")[0]  # which decides what a metric is
+    known = [other for other in group if (other.facts.keras_version or "").partition(".")[0] == generation]
+    for name, own in _metrics(one).items():
+        values = [_metrics(other)[name] for other in known if name in _metrics(other)]
+        usual = values[0] if len(values) == 2 else median_low(values)
+        reference = next(other for other in known if _metrics(other).get(name) == usual)
+        allowed, apart = _allowed(one, reference), abs(own - usual)
+        of_few = ERRORS * 0.5 / math.sqrt(one.facts.samples or 1) if max(own, usual) <= 1 else 0.0
+        if apart > max(allowed * max(abs(own), abs(usual)), OF_LOSS * allowed * abs(_loss(one)), of_few):
+            about = {"epoch": 1}
+            return Finding(
+                kind=OTHER_METRIC, aspect=name, reference=reference.cell.backend, own=own, other=usual, about=about
+            )
+    return None
+
+
+def _metrics(one: Measured) -> dict[str, float]:
+    """Those of the first epoch in training."""
+    first = one.epochs[0] if one.epochs and one.facts.unit == EPOCH else None
+    told = (first.metrics or {}) if first else {}
+    return {
+        name: value
+        for name, value in told.items()
+        if name not in NO_METRICS and not name.startswith("val_") and value is not None and math.isfinite(value)
+    }
 
 
 def _allowed(one: Measured, other: Measured) -> float:

@@ -6,7 +6,14 @@ import math
 from collections.abc import Iterable
 
 from kbench.additions import FindingKind
-from kbench.features.script.lines.finding_kinds import NO_CALLS, NO_TRAINING, OTHER_CALL, TIME_GROWTH
+from kbench.features.script.lines.finding_kinds import (
+    NO_CALLS,
+    NO_TRAINING,
+    OTHER_CALL,
+    OTHER_METRIC,
+    TIME_GROWTH,
+    WARNED,
+)
 from kbench.features.script.lines.line_starts import SPREAD
 from kbench.records.findings import OF_SAMPLES, Finding
 from kbench.words.sentences import all_of, outputs_apart, sentence
@@ -34,7 +41,7 @@ def ends(several: Iterable[Finding], backend: str = "") -> tuple[str, ...]:
         *first,
         *losses,
         *(f"is {how}" for how in training),
-        *all_of(one for one in known if one.kind == NO_TRAINING),
+        *all_of(one for one in known if one.kind in (NO_TRAINING, OTHER_METRIC)),
     )
 
 
@@ -109,9 +116,18 @@ def _time_growth(found: Finding) -> str:
     return f"each {found.aspect} takes longer: {second} s the second, {last} s the last of {found.about['count']:,}"
 
 
+def _metric(found: Finding) -> str:
+    both = f"{found.own:.4g} instead of {found.other:.4g}"
+    return (
+        f"has another {found.aspect} than {found.reference} in epoch {found.about['epoch']}, at the same loss: {both}"
+    )
+
+
 FINDING_KINDS = (
     FindingKind(OTHER_CALL, call, in_status="other outputs"),
     FindingKind(TIME_GROWTH, _time_growth),
     FindingKind(NO_TRAINING, lambda finding: "trains nothing: none of the model's weights changed", is_note=False),
+    FindingKind(OTHER_METRIC, _metric, is_note=False),
+    FindingKind(WARNED, lambda finding: f"warnings that not all backends give: {'; '.join(finding.own)}"),
     FindingKind(NO_CALLS, lambda finding: "it calls no fit, evaluate or predict: timed as a whole"),
 )

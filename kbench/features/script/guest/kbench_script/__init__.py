@@ -3,6 +3,7 @@
 # As those of kbench_guest/protocol.py.
 EVENTS = {
     "site": {"site": "text", "task": "text", "facts": "object"},
+    "warning": {"text": "text", "where": "text"},
     "figure": {"name": "text", "value": "number"},
     "fit": {
         "site": "text", "seconds": "number", "epochs": "integer", "first": "integer",

@@ -7,7 +7,7 @@ import random
 import shutil
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Set, Tuple
 
 from kbench_guest import parts
 from kbench_guest.frameworks import legacy_keras
@@ -16,6 +16,7 @@ from kbench_script.hosting import program
 from kbench_script.hosting.errors import own_frames, show_error
 from kbench_script.hosting.imports import KerasOfTensorFlow, Watched, is_there
 from kbench_script.hosting.reasons import in_words, reason_of
+from kbench_script.hosting.warned import Warned
 from kbench_script.program_files import Files
 from kbench_script.watching import overhead
 
@@ -46,6 +47,7 @@ class ScriptRun:
         self._asked: Optional[str] = None  # the KERAS_BACKEND that it sets itself
         self._remarks: List[str] = []  # on the data that it got
         self._random: List[Tuple[Any, Any]] = []  # states of Python's and numpy's numbers, before imports under way
+        self._warnings: Set[str] = set()
         self._reported = False
         self._importing = 0.0  # when the import of Keras began; 0 before that
         self._framework_began = 0.0  # when an import of its framework began that goes on
@@ -173,6 +175,7 @@ class ScriptRun:
         else:
             self._calls = Calls(self._framework, self._events, TurnClient(0), self._program, self._files)
         self._calls.watch(module.models.Model)
+        Warned(self._warned).watch()
 
     def _seed(self, number: int) -> None:
         """Seed the backend, and leave Python's and numpy's random state as the program has it."""
@@ -206,6 +209,14 @@ class ScriptRun:
         if text not in self._remarks:
             self._remarks.append(text)
             self._events.write("note", text=text)
+
+    def _warned(self, text: str) -> None:
+        """Write what the program is warned of, with its line; not what kbench's own work at its end brings up."""
+        if self._reported or os.getpid() != self._pid or text in self._warnings:
+            return
+        self._warnings.add(text)
+        where, line = self._files.line()
+        self._events.write("warning", text=text, where=in_words(where, line) if line else "")
 
     def _lacks(self, name: str) -> None:
         self._missing = self._missing or f"{in_words(*self._files.line())} uses {name}"
