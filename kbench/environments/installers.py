@@ -7,6 +7,7 @@ import ctypes
 import hashlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -57,7 +58,10 @@ def sync(python: Path, lock: Path, indexes: Sequence[str], log: Path, timeout: f
     except InstallFailed as failure:
         if "No space left" in str(failure):
             raise
-        uv_pip([*command, "--no-cache", "--reinstall"], log, lock.parent, timeout, indexes)
+        for packages in python.parents[1].glob("lib/python*/site-packages"):
+            shutil.rmtree(packages)  # a damaged one may not be uninstalled
+            packages.mkdir()
+        uv_pip([*command, "--no-cache"], log, lock.parent, timeout, indexes)
 
 
 def uv_pip(command: Sequence[str], log: Path, cwd: Path, timeout: float, indexes: Sequence[str] = ()) -> None:

@@ -114,8 +114,8 @@ def test_pictures_that_are_no_longer_derived_go_and_the_users_own_files_stay(tmp
     run = a_run(tmp_path)
     plots = run / "plots"
     plots.mkdir()
-    stale = ("gone-convergence.png", "gone-convergence.svg", "gone-seconds.png", "gone-seconds.svg")
-    users = ("mine.png", "seconds.png", "gone-seconds.pdf", "overview.png.bak", "my-overview.png", "notes.txt")
+    stale = ("gone-convergence.png", "gone-convergence.svg", "gone-seconds.png", "gone-seconds.pdf")
+    users = ("mine.png", "seconds.png", "gone-seconds.jpg", "overview.png.bak", "my-overview.png", "notes.txt")
     for name in (*stale, *users):
         (plots / name).write_bytes(b"there")
     (plots / "linked-seconds.png").symlink_to(plots / "mine.png")
