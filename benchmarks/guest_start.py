@@ -69,7 +69,7 @@ def guest_of(checkout: Path, backend: str, run: Path) -> Guest:
     example = run.with_name("two_layers.py")
     example.write_text((CHECKOUT / "examples_models" / "mnist_mlp.py").read_text() + TELLS)
     chosen = ("run", "--backends", backend, "--examples", str(example), "--profile", "smoke", "--repeats", "1")
-    where = ("--device", "cpu", "--data", "synthetic", "--no-plots", "--quiet", "--interleave", "off")
+    where = ("--device", "cpu", "--data", "synthetic", "--no-plots", "--interleave", "off")
     done = subprocess.run(
         [sys.executable, str(checkout / "run.py"), *chosen, *where, "--results", str(run.parent), "--name", run.name],
         cwd=checkout,
