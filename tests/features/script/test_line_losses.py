@@ -123,10 +123,12 @@ def test_later_losses_are_compared_where_two_that_follow_each_other_are_apart() 
     assert not any(row.differs for row in small.values()), "both have learnt it"
 
 
-def with_metrics(name: str, keras_version: str = "3.1", samples: int = 320, **metrics: float) -> Measured:
-    one = line(name, 1.14, keras_version=keras_version, samples=samples)
+def with_metrics(
+    name: str, keras_version: str = "3.1", samples: int = 320, loss: float = 1.14, **metrics: float
+) -> Measured:
+    one = line(name, loss, keras_version=keras_version, samples=samples)
     first, *others = one.epochs
-    return replace(one, epochs=(msgspec.structs.replace(first, metrics={"loss": 1.14, **metrics}), *others))
+    return replace(one, epochs=(msgspec.structs.replace(first, metrics={"loss": loss, **metrics}), *others))
 
 
 def test_an_extra_loss_that_one_backend_leaves_out_is_the_first_sentence() -> None:
@@ -135,6 +137,10 @@ def test_an_extra_loss_that_one_backend_leaves_out_is_the_first_sentence() -> No
         "On keras9/b, fit, line 9 has another penalty than keras9/a in epoch 1, at the same loss: 0 instead of 0.678."
     ]
     assert not any(row.differs for row in found.values()), "it trains the same: its time is compared"
+    third = line("c", 1.14, start_sha256=None)
+    unlike = rows(with_metrics("a", penalty=0.0, loss=0.6), with_metrics("b", penalty=0.678), third)
+    (said,) = unlike_calls.sentences(list(unlike.values()))
+    assert said.startswith("On keras9/a, fit, line 9 is unlike keras9/b in the loss"), "and only that of its metrics"
 
 
 @pytest.mark.parametrize(

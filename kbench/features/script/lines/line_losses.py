@@ -44,7 +44,9 @@ def _of_group(cells: Sequence[Measured]) -> list[tuple[Measured, Finding]]:
     found: list[tuple[Measured, Finding]] = []
     for (_, *begun), group in groups.items():
         reference = _reference(group, unknown.get(tuple(begun), ()))
-        pairs = ((one, _difference(one, reference) or _metric(one, group)) for one in group)
+        unlike = {id(one): how for one in group if (how := _difference(one, reference)) is not None}
+        alike = [one for one in group if id(one) not in unlike]
+        pairs = ((one, unlike.get(id(one)) or _metric(one, alike)) for one in group)
         found += [(one, how) for one, how in pairs if how is not None]
     return found
 
@@ -94,7 +96,10 @@ def _unlike(one: Measured, other: Measured) -> tuple[int, float, float] | None:
 
 
 def _metric(one: Measured, group: Sequence[Measured]) -> Finding | None:
-    """The first figure beside the loss, such as an extra loss or a metric, that is another one at the same loss."""
+    """The first figure beside the loss, such as an extra loss or a metric, that is another one at the same loss.
+
+    group: those whose losses are the same.
+    """
     generation = (one.facts.keras_version or "").partition(".")[0]  # which decides what a metric is
     known = [other for other in group if (other.facts.keras_version or "").partition(".")[0] == generation]
     for name, own in _metrics(one).items():
