@@ -277,7 +277,9 @@ def _time(row: Summary) -> str:
 
 
 def _ratio(row: Summary, unit: str, ends: str = "({} to {})") -> str:
-    """Such as `1.51 times as long (1.43 to 1.57)`."""
+    """Such as `1.51 times as long (1.43 to 1.57)`; of an interval that says little more, its lower end."""
     interval = row.relative_interval
+    if interval and 1 < interval.low < interval.high / ratios.WIDEST**2:
+        return f"at least {format_bound(interval.low)}{unit}"
     shown = ends.format(format_bound(interval.low), format_bound(interval.high)) if interval else "(no interval)"
     return f"{format_bound(row.relative_to_fastest or 0.0)}{unit} {shown}"

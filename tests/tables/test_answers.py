@@ -37,6 +37,11 @@ def test_it_names_the_fastest_the_next_the_slowest_and_what_cannot_be_told_apart
     )
 
 
+def test_of_an_interval_that_is_very_wide_only_the_lower_end_is_said() -> None:
+    wide = summary("a/y", relative_to_fastest=14.4, relative_interval=Interval(1.18, 176.0), verdict=SLOWER)
+    assert answer([ROWS[0], wide]).endswith("a/y takes at least 1.18 times as long.")
+
+
 def test_one_row_has_nothing_to_be_compared_with_and_none_no_answer() -> None:
     assert answer(ROWS[:1]) == (
         "mnist_cnn trains on keras3/jax in 2.00 s an epoch; there is nothing to compare it with."
