@@ -51,7 +51,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["kbench"])
     monkeypatch.setenv("KBENCH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(interpreters, "probe", lambda path: None)  # `list backends` starts each Python there is
+    monkeypatch.setattr(interpreters, "probe_once", lambda path: None)  # `list backends` starts each Python there is
     (tmp_path / "mine.py").write_text(EXAMPLE)
     (tmp_path / "train.py").write_text("import keras\nkeras.Sequential().fit([], [])\n")
     runs = tmp_path / "results"
