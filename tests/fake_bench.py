@@ -56,6 +56,19 @@ def build_model(input_shape, num_classes):
     model.add(Dense(num_classes, activation="softmax"))
     return model
 '''
+PROGRAM = """
+import numpy as np
+from keras.layers import Dense
+from keras.models import Sequential
+from keras.optimizers import SGD
+
+model, layer = Sequential(), Dense(3)
+layer.input_shape = (3,)
+model.add(layer)
+model.compile("categorical_crossentropy", SGD(lr=0.5), [])
+x = y = np.eye(3)
+model.fit(x, y, batch_size=3, epochs=3, initial_epoch=0, shuffle=False, verbose=0, callbacks=[])
+"""
 START = """
 import os
 import sys

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from documentation_commands import blocks
-from fake_bench import Bench
+from fake_bench import PROGRAM, Bench
 
 from kbench.bootstrap import entry
 
@@ -222,21 +222,6 @@ def test_the_cores_fast_tests_pass_without_any_feature(tmp_path: Path) -> None:
     apart += ["-m", "fast", "-n", "2", "-q", "-p", "no:cacheprovider"]
     done = subprocess.run([sys.executable, "-m", "pytest", *apart], cwd=place, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-8000:]
-
-
-PROGRAM = """
-import numpy as np
-from keras.layers import Dense
-from keras.models import Sequential
-from keras.optimizers import SGD
-
-model, layer = Sequential(), Dense(3)
-layer.input_shape = (3,)
-model.add(layer)
-model.compile("categorical_crossentropy", SGD(lr=0.5), [])
-x = y = np.eye(3)
-model.fit(x, y, batch_size=3, epochs=3, initial_epoch=0, shuffle=False, verbose=0, callbacks=[])
-"""
 
 
 def test_a_run_of_a_program_is_told_without_the_feature_but_not_continued(

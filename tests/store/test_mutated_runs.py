@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_bench import CHECKOUT, Bench, call
+from fake_bench import CHECKOUT, PROGRAM, Bench, call
 from fake_runs import cell, fake_run
 
 from kbench import hooks, store
@@ -59,19 +59,6 @@ VALUES: list[Any] = [
     ),
 ]
 SURROGATE = '"\\ud800"'  # as JSON text: a half of a character
-PROGRAM = """
-import numpy as np
-from keras.layers import Dense
-from keras.models import Sequential
-from keras.optimizers import SGD
-
-model, layer = Sequential(), Dense(3)
-layer.input_shape = (3,)
-model.add(layer)
-model.compile("categorical_crossentropy", SGD(lr=0.5), [])
-x = y = np.eye(3)
-model.fit(x, y, batch_size=3, epochs=3, initial_epoch=0, shuffle=False, verbose=0, callbacks=[])
-"""
 # A committed run -> how many of its cells are kept, of each status.
 COMMITTED = {"reference": 3, "reference-full-mnist_cnn": 3, "reference-native": 3, "reference-coverage-keras3": 1}
 TRIES = 20  # in the suite
