@@ -321,3 +321,22 @@ def test_outputs_of_another_shape_are_told_by_their_shapes() -> None:
     (found,) = said(call("keras2/tensorflow", one), call("keras2/cntk", other))
     assert "outputs of shape (n, 11, 11, 3) instead of (n, 20, 20, 3)" in found
     assert not said(call("keras2/tensorflow", one), call("keras2/cntk", one))
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"weights": [weight("Dense 1", numbers="bb")]}, "each backend draws its own initial weights"),
+        ({"weights": [weight("Dense 1", numbers="bb")], "trained": 1}, "after training, weights are not the same"),
+        ({"inputs": None}, "it is not known that their inputs are the same"),
+        ({"random": 1}, "they are drawn at random"),
+        ({}, ""),
+        ({"outputs": [], "scores": None, "inputs": None}, ""),
+    ],
+)
+def test_why_outputs_are_not_compared_is_kept(changes: dict[str, Any], why: str) -> None:
+    first = returned(0.3, -0.7, **({"random": 1} if "random" in changes else {}))
+    cells = [call("keras3/tensorflow", first), call("keras3/jax", returned(0.3, -0.7, **changes))]
+    rows = call_outputs.add_notes(summarise(cells), cells)
+    for told in (details(row).outputs_not_compared for row in rows):
+        assert told.startswith(why) if why else told == ""

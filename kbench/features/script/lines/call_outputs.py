@@ -74,8 +74,11 @@ def add_notes(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Sum
     found: dict[RowKey, Finding] = {}
     for cell, one in compare(measured):
         found.setdefault(cell.key, one)
-    apart = _alike(measured)
-    told = [with_details(row, outputs_apart=apart.get(row.key)) for row in rows]
+    apart, reasons = _alike(measured), _why_not(measured)
+    told = [
+        with_details(row, outputs_apart=apart.get(row.key), outputs_not_compared=reasons.get(row.key, ""))
+        for row in rows
+    ]
     return [replace(row, findings=(*row.findings, found[row.key])) if row.key in found else row for row in told]
 
 
@@ -91,6 +94,30 @@ def _alike(measured: Iterable[Measured]) -> dict[RowKey, float]:
             pairs = [(one.outputs, other.outputs) for other in known]
             found.setdefault(one.measured.cell.key, max(first_outputs.apart(a, b) for a, b in pairs if a and b))
     return found
+
+
+def _why_not(measured: Iterable[Measured]) -> dict[RowKey, str]:
+    """Why nothing is known of whether the outputs of rows agree, where that is so."""
+    found: dict[RowKey, str] = {}
+    for group in _groups(measured):
+        hows = [(one, _how(one, group[0])) for one in group[1:]]
+        unknown = next((one for one, how in hows if how is None), None)
+        returns = all(one.told.outputs or one.told.scores for one in group)
+        if returns and unknown is not None and not any(how for _, how in hows):
+            why = _reason(unknown.told, group[0].told)
+            for one in group:
+                found.setdefault(one.measured.cell.key, why)
+    return found
+
+
+def _reason(own: Returned, others: Returned) -> str:
+    if own.random and others.random:
+        return "they are drawn at random"
+    if not call_weights.same_inputs(own, others):
+        return "it is not known that their inputs are the same"
+    if own.trained or others.trained:
+        return "after training, weights are not the same"
+    return "each backend draws its own initial weights, and --init seeded gives all the same"
 
 
 def with_long_names(scores: Mapping[str, float | None]) -> dict[str, float | None]:

@@ -22,6 +22,7 @@ class LineDetails:
 
     # of the call's outputs from those of other backends, in the largest number of an output; None unless all agree
     outputs_apart: float | None = None
+    outputs_not_compared: str = ""  # why nothing is known of that
     like_line: LikeLine | None = None  # that returned the same before it
     afterwards: str = ""  # what was found out when the program had ended
     # of predict_on_batch with the samples of a predict in a loop, where it takes much less

@@ -171,6 +171,10 @@ def _of_sameness(rows: Sequence[Summary]) -> list[str]:
     said, alike = [], [apart for row in rows if (apart := details(row).outputs_apart) is not None]
     if rows[0].work.repeated and len(alike) > 1 and not math.isnan(max(alike)):
         said.append(f"Outputs agree, {how_near(max(alike), ' of the largest number')}.")
+    elif rows[0].work.repeated and (
+        why := next(filter(None, (details(row).outputs_not_compared for row in rows)), "")
+    ):
+        said.append(f"Outputs are not compared: {why}.")
     said += _of_like_lines(rows)
     repeated = [row for row in rows if row.deterministic is not None and row.work.repeated and row.seeds == 1]
     if repeated and all(row.deterministic and row.final_loss for row in repeated):  # 0 says nothing
