@@ -172,6 +172,8 @@ class InFits(msgspec.Struct, frozen=True):
     seconds: float = 0.0
     validation: float = 0.0
     callbacks: float = 0.0
+    epochs: float = 0.0
+    between: float = 0.0  # of the callbacks, those that are no part of its epochs
 
 
 class OfLine(msgspec.Struct, frozen=True):

@@ -17,6 +17,7 @@ from kbench.features.script.lines import (
     line_outputs,
     program_shares,
     program_warnings,
+    sums,
     time_growth,
 )
 from kbench.features.script.lines.line_details import LineDetails
@@ -49,11 +50,11 @@ class ProgramWork(WorkKind):
         if slower:  # which says more
             steady = [finding for finding in findings if finding.kind != "not steady"]
             findings = (*steady, time_growth.finding(slower, kind.unit))
+        total = program_shares.seconds(ok)
+        phases = fields["phases"] if kind.compared else program_shares.phases(ok)
         return {
-            **fields,
-            "findings": findings,
-            "total_seconds": program_shares.seconds(ok),
-            "phases": fields["phases"] if kind.compared else program_shares.phases(ok),
+            **sums.checked({**fields, "findings": findings, "phases": phases}, processes, total),
+            "total_seconds": total,
             "memory_growth_mib": 0.0 if flat_memory else fields["memory_growth_mib"],
             "of_kind": LineDetails(time_growth=growth),
         }
@@ -62,7 +63,7 @@ class ProgramWork(WorkKind):
         """With how calls differ, and what was tried out."""
         for noted in (call_outputs, line_outputs, afterwards, line_figures, program_warnings):
             rows = noted.add_notes(rows, row_cells)
-        return rows
+        return sums.without_intervals(rows)
 
     def on_screen(self, rows: Sequence[Summary], of_run: Sequence[Summary]) -> bool:
         """Not what is outside of its lines, and the whole of it, where no times say anything."""

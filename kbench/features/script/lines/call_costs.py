@@ -6,7 +6,7 @@ compiled anew, includes the framework's compilation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 
@@ -19,6 +19,9 @@ from kbench.records.epochs import Epoch, Turn
 SCORES = ("loss", "accuracy", "val_loss", "val_accuracy", "metrics")  # of an epoch
 OFTEN = 3  # calls of a fit: from then on it is timed by its calls
 COMPILES = 0.25  # of the calls; if more are a model's first, compilation is part of what a call costs
+
+
+Parts = tuple[tuple[float, ...], tuple[Turn, ...]]  # as an epoch has step_seconds and rounds
 
 
 @dataclass(frozen=True)
@@ -71,12 +74,18 @@ def in_fits(calls: Iterable[CallCost], unfinished: Iterable[Epoch]) -> InFits:
     """What validation and callbacks took of the calls of a fit. unfinished: epochs of one that has not returned."""
     calls, under_way = list(calls), list(unfinished)
     epochs = [*(epoch for one in calls for epoch in one.epochs), *under_way]
-    after = [(one.callback_seconds or 0.0) - (one.callback_seconds_within or 0.0) for one in under_way]
     return InFits(
-        total(calls) + sum(one.seconds + (one.evaluation_seconds or 0.0) for one in under_way) + sum(after),
+        total(calls) + sum(one.seconds + (one.evaluation_seconds or 0.0) + _between(one) for one in under_way),
         float(sum(one.evaluation_seconds or 0.0 for one in epochs)),
         float(sum(one.callback_seconds or 0.0 for one in epochs)),
+        float(sum(one.seconds for one in epochs)),
+        float(sum(map(_between, epochs))),
     )
+
+
+def _between(epoch: Epoch) -> float:
+    """Seconds of callbacks that are no part of the epoch's own."""
+    return (epoch.callback_seconds or 0.0) - (epoch.callback_seconds_within or 0.0)
 
 
 def number(calls: Iterable[CallCost]) -> int:
@@ -100,12 +109,13 @@ def as_epochs(calls: Sequence[CallCost], fits: bool) -> list[Epoch]:
     """The calls in the place of epochs, the first one as number 1: their first is not steady.
 
     Where each of several models compiles, the calls of a model are together one value, their mean, and each has its
-    share of what the first one took longer: so rows compare as the seconds of all their calls do.
+    share of what the first one took longer. Scaled, the middle value is the mean of all calls: so rows compare as the
+    seconds of all their calls do, and as many usual calls take what all took.
     """
     if not calls:
         return []
-    if each_compiles(number(calls), sum(one.first for one in calls)):
-        groups: list[list[CallCost]] = []
+    groups: list[list[CallCost]] = []
+    if all_compile := each_compiles(number(calls), sum(one.first for one in calls)):
         others = [one for one in calls[1:] if one.first]
         share = max(0.0, calls[0].seconds - total(others) / number(others)) / number(calls)
         for one in (calls[0], *(_longer(one, share, fits) for one in calls[1:])):
@@ -113,10 +123,26 @@ def as_epochs(calls: Sequence[CallCost], fits: bool) -> list[Epoch]:
             groups[-1].append(one)
     else:
         groups = [[one] for one in (calls[0], *_warm(usual(calls)))]
-    by_steps = any(one.held for one in calls)
-    found = [_epoch(position, group, by_steps or not fits) for position, group in enumerate(groups, 1)]
+    held = any(one.held for one in calls)
+    # What is compared of a fit that was held is its steady steps, which say nothing of one that mostly compiles.
+    parts = _steps if not fits or (held and not all_compile) else _none if held else _calls
+    found = [_epoch(position, group, parts) for position, group in enumerate(groups, 1)]
+    found = _with_mean(found, total(calls) / number(calls)) if all_compile else found
     last = calls[-1].epochs[-1] if calls[-1].epochs else found[-1]  # whether its time counts or not
     return [*found[:-1], msgspec.structs.replace(found[-1], **{name: getattr(last, name) for name in SCORES})]
+
+
+def _with_mean(epochs: Sequence[Epoch], mean: float) -> list[Epoch]:
+    """With times after the first that have this as their middle one."""
+    usual = median_of(one.seconds for one in epochs[1:])
+    factor = mean / usual if usual else 1.0
+    scaled = (
+        msgspec.structs.replace(
+            one, seconds=factor * one.seconds, step_seconds=tuple(factor * each for each in one.step_seconds)
+        )
+        for one in epochs[1:]
+    )
+    return [*epochs[:1], *scaled]
 
 
 def _longer(one: CallCost, seconds: float, fits: bool) -> CallCost:
@@ -138,12 +164,12 @@ def _warm(calls: Sequence[CallCost]) -> Sequence[CallCost]:
     return warm if 2 * len(warm) >= len(calls) else calls
 
 
-def _epoch(position: int, calls: Sequence[CallCost], by_steps: bool) -> Epoch:
+def _epoch(position: int, calls: Sequence[CallCost], parts: Callable[[Sequence[CallCost]], Parts]) -> Epoch:
     last = calls[-1].epochs[-1] if calls[-1].epochs else Epoch(position, 0.0, 0)
     count = number(calls)
     samples = sum(epoch.samples * one.count for one in calls for epoch in one.epochs)
     counted = [epoch.compilations for one in calls for epoch in one.epochs if epoch.compilations is not None]
-    steps, rounds = (_steps if by_steps else _calls)(calls)
+    steps, rounds = parts(calls)
     return Epoch(
         epoch=position,
         seconds=calls[0].seconds if position == 1 else total(calls) / count,
@@ -162,7 +188,8 @@ def _epoch(position: int, calls: Sequence[CallCost], by_steps: bool) -> Epoch:
     )
 
 
-Parts = tuple[tuple[float, ...], tuple[Turn, ...]]  # as an epoch has step_seconds and rounds
+def _none(calls: Sequence[CallCost]) -> Parts:
+    return (), ()
 
 
 def _calls(calls: Sequence[CallCost]) -> Parts:

@@ -12,7 +12,7 @@ import msgspec
 
 from kbench.analysis.sameness import not_finite
 from kbench.features.script import events
-from kbench.features.script.lines import call_costs, call_outputs
+from kbench.features.script.lines import call_costs, call_outputs, sums
 from kbench.features.script.lines.asked_lines import numbers
 from kbench.features.script.lines.call_costs import CallCost
 from kbench.features.script.lines.finding_kinds import NO_CALLS
@@ -57,25 +57,35 @@ def by_line(
     parts = [part for name in small for part in found[name]]
     unlike = {(cell.values[EXAMPLE], cell.site) for cell, _ in call_outputs.compare(parts)}
     shown = [name for name in found if name in unlike or name not in small] or [*found]
-    parts = [part for name in shown for part in found[name]]
+    loops = {program for program, site in found if site.startswith(LOOP)}
+    parts = [_in_loops(part, loops) for name in shown for part in found[name]]
     taken: dict[str, list[float]] = {}  # by the lines of each cell
-    loops = {program for program, site in found if site.startswith(LOOP)}  # whose steps hold calls of the model
     for part in parts:
-        if part.cell.values[EXAMPLE] in loops and part.cell.site.startswith("call,"):
-            continue
-        whole = part.cell.at(site="").id
-        taken.setdefault(whole, []).append(part.facts.site_seconds or 0.0)
+        taken.setdefault(part.cell.at(site="").id, []).append(part.facts.site_seconds or 0.0)
     shown_of = {part.cell.at(site="").id for part in parts}
     outside = [rest for one in measured for rest in _outside(one, taken.get(one.cell.id, ()))]
     lost: dict[str, Finding] = {}  # by the lines of each cell
     for part in (part for name in found for part in found[name]):
         if (how := not_finite.finding(part)) is not None:
             lost.setdefault(part.cell.at(site="").id, how)
-    return [*parts, *outside, *(_whole(one, lost.get(one.cell.id), one.cell.id in shown_of) for one in measured)]
+    return [
+        *parts,
+        *outside,
+        *(
+            _whole(one, lost.get(one.cell.id), one.cell.id in shown_of, taken.get(one.cell.id, ()))
+            for one in measured
+        ),
+    ]
 
 
 def _line(part: Measured) -> Line:
     return part.cell.values[EXAMPLE], part.cell.site
+
+
+def _in_loops(part: Measured, loops: Collection[Value]) -> Measured:
+    """The part of a program; of those with loops of their own, steps hold the calls of the model itself."""
+    held = part.cell.values[EXAMPLE] in loops and part.cell.site.startswith("call,")
+    return with_facts(part, site_seconds=None) if held else part
 
 
 def _one_loop(lines: dict[Line, list[Measured]]) -> dict[Line, list[Measured]]:
@@ -143,6 +153,7 @@ def _sites(one: Measured, often: frozenset[str]) -> Iterable[Measured]:
         if not (kept and epochs):  # a fit may end before its first epoch does
             continue
         facts, returned = parse_facts(about.facts), events.returned(one.facts, name)
+        in_fits = _in_fits(calls, epochs) if fits else events.InFits()
         yield _part(
             one,
             name,
@@ -150,9 +161,9 @@ def _sites(one: Measured, often: frozenset[str]) -> Iterable[Measured]:
                 **facts,
                 "task": about.task,
                 "unit": STEP if name.startswith(LOOP) else CALL if by_call else EPOCH,
-                "of_kind": events.OfLine(returned, _in_fits(calls, epochs) if fits else events.InFits()),
+                "of_kind": events.OfLine(returned, in_fits),
                 "probe_scales": returned.scales if returned else one.facts.probe_scales,
-                "site_seconds": _seconds(calls, epochs),
+                "site_seconds": in_fits.seconds if fits else call_costs.total(calls),
                 "losses": _losses(one, name, epochs),
                 "resident": memory_at_ends(one, name, by_call),
                 **(call_costs.figures(calls) if calls else {}),
@@ -197,35 +208,30 @@ def _epochs(epochs: Sequence[Epoch]) -> list[Epoch]:
     return [msgspec.structs.replace(epoch, epoch=number) for number, epoch in enumerate(kept, 1)]
 
 
-def _seconds(calls: Sequence[CallCost], epochs: Sequence[Epoch]) -> float:
-    """Of all calls of a line; of one that has not returned its epochs."""
-    returned = sum(len(one.epochs) for one in calls)
-    return call_costs.total(calls) + float(sum(epoch.seconds for epoch in epochs[returned:]))
-
-
 def _in_fits(calls: Sequence[CallCost], epochs: Sequence[Epoch]) -> events.InFits:
     returned = sum(len(one.epochs) for one in calls)
     return call_costs.in_fits(calls, epochs[returned:])
 
 
 def _outside(one: Measured, taken: Sequence[float]) -> Iterable[Measured]:
-    """The row of what the program did outside of the calls that have rows, which took this; none if it is unknown."""
-    if one.facts.program is None or not taken:
+    """The row of what the program did outside of the calls that have rows, which took this; none if unknown."""
+    if one.facts.program is None or not taken or sums.of_lines(taken, one.facts.program.seconds):
         return
     rest = max(0.0, one.facts.program.seconds - sum(taken))
     facts = {"unit": REST, "site_seconds": rest, "layers": (Described(OUTSIDE, {}, []),)}
     yield _part(one, OUTSIDE, facts, epochs=(Epoch(2, rest, 0),))
 
 
-def _whole(one: Measured, lost: Finding | None, has_lines: bool) -> Measured:
-    """lost: what is no finite number in one of its lines; has_lines: whether some have rows."""
+def _whole(one: Measured, lost: Finding | None, has_lines: bool, taken: Sequence[float]) -> Measured:
+    """lost: what is no finite number in one of its lines; has_lines: whether some have rows; taken: their seconds."""
     program = one.facts.program
     seconds = None if program is None else program.seconds
-    taken = one.outcome.seconds if seconds is None else seconds
+    ran = one.outcome.seconds if seconds is None else seconds
     # Numbered as a steady one: the program ran once, and all of it counts.
-    all_of_it = () if taken is None else (Epoch(2, taken, 0, **_scores(events.figures(one.facts))),)
+    all_of_it = () if ran is None else (Epoch(2, ran, 0, **_scores(events.figures(one.facts))),)
     alone = program is not None and program.keras and not has_lines and one.outcome.status == OK
-    remark = (*((lost,) if lost else ()), *((Finding(kind=NO_CALLS),) if alone else ()))
+    sum_fails = sums.of_lines(taken, seconds) if seconds is not None else ()
+    remark = (*((lost,) if lost else ()), *((Finding(kind=NO_CALLS),) if alone else ()), *sum_fails)
     # Nothing but the program itself has to be equal: two versions of it may be compared.
     facts = {"unit": RUN, "site_seconds": seconds, "layers": (Described(WHOLE, {}, []),)}
     return _part(one, WHOLE, {**facts, "notes": one.facts.notes}, epochs=all_of_it, findings=remark)

@@ -11,3 +11,4 @@ NO_TRAINING = FeatureKind("no training")  # of a fit: no weight changed
 OTHER_METRIC = FeatureKind("metric")  # of a fit, at the same loss; aspect: the metric or extra loss
 WARNED = FeatureKind("warned")  # of a program: what not all backends warn of; own: the warnings
 NO_CALLS = FeatureKind("no calls")  # of a program that calls none of Keras's methods
+NO_SUM = FeatureKind("no sum")  # parts come to more than the whole; aspect: which; own, other: seconds of both

@@ -9,8 +9,9 @@ from statistics import median
 
 from kbench.analysis.times.step_times import median_of, steady
 from kbench.features.script import events
-from kbench.features.script.lines.finding_kinds import NO_TRAINING
+from kbench.features.script.lines.finding_kinds import NO_SUM, NO_TRAINING
 from kbench.features.script.lines.line_details import with_details
+from kbench.features.script.lines.sums import WITHIN
 from kbench.records.axes import RowKey
 from kbench.records.findings import Finding
 from kbench.records.values import OK, Measured
@@ -40,8 +41,10 @@ def _share(parts: Sequence[tuple[float, float]]) -> float:
 
 def _with(row: Summary, ok: Sequence[Measured]) -> Summary:
     epochs = [epoch for one in ok for epoch in steady(one.epochs)]
-    of_callbacks = [one.callback_seconds for one in epochs if one.callback_seconds is not None]
-    in_fits = [events.of_line(one.facts).in_fits for one in ok]
+    fails = row.has(NO_SUM)
+    known = [] if fails and fails.aspect == WITHIN else ok
+    of_callbacks = [one.callback_seconds for one in epochs if known and one.callback_seconds is not None]
+    in_fits = [events.of_line(one.facts).in_fits for one in known]
     told = [returned for one in ok if (returned := events.returned_by(one.facts)) is not None]
     a_batch = median_of([one.batch_seconds for one in told if one.batch_seconds is not None])
     steps = [] if row.work.by_call else [len(epoch.step_seconds) for epoch in epochs if epoch.step_seconds]

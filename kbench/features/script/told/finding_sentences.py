@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from kbench.additions import FindingKind
 from kbench.features.script.lines.finding_kinds import (
     NO_CALLS,
+    NO_SUM,
     NO_TRAINING,
     OTHER_CALL,
     OTHER_METRIC,
@@ -123,11 +124,25 @@ def _metric(found: Finding) -> str:
     )
 
 
+_SUMS = {
+    "within": "epochs, validation and callbacks add up to {} s, its fits to {} s: a fault of kbench, whose times of "
+    "epochs are left out",
+    "usual": "as many usual times as it has would add up to {} s, and it took {} s: they differ too much to tell one",
+    "lines": "its lines add up to {} s, all of it to {} s: a fault of kbench, and what is outside is not known",
+    "import": "its import took {} s, and all that it is a part of {} s: a fault of kbench, which leaves it out",
+}
+
+
+def _sum(found: Finding) -> str:
+    return _SUMS[found.aspect].format(significant(found.own), significant(found.other))
+
+
 FINDING_KINDS = (
     FindingKind(OTHER_CALL, call, in_status="other outputs"),
     FindingKind(TIME_GROWTH, _time_growth),
     FindingKind(NO_TRAINING, lambda finding: "trains nothing: none of the model's weights changed", is_note=False),
     FindingKind(OTHER_METRIC, _metric, is_note=False),
+    FindingKind(NO_SUM, _sum),
     FindingKind(WARNED, lambda finding: f"warnings that not all backends give: {'; '.join(finding.own)}"),
     FindingKind(NO_CALLS, lambda finding: "it calls no fit, evaluate or predict: timed as a whole"),
 )

@@ -9,7 +9,9 @@ from functools import partial
 from kbench.analysis.times.machine_stability import disturbs
 from kbench.features.script.lines import call_costs
 from kbench.features.script.lines.call_sites import is_fit
+from kbench.features.script.lines.finding_kinds import NO_SUM
 from kbench.features.script.lines.line_details import details
+from kbench.features.script.lines.sums import WITHIN
 from kbench.records.values import NOT_COMPARED, OK
 from kbench.summary import TO_FASTEST, Summary
 from kbench.tables.content import comparison, metric
@@ -59,7 +61,7 @@ def columns(rows: Sequence[Summary]) -> Columns:
     if work.compared:
         found |= comparison(rows)
     found |= _others(rows)
-    timed = {name: partial(_with_mark, column) if _is_time(name) else column for name, column in found.items()}
+    timed = {name: partial(_with_mark, name, column) if _is_time(name) else column for name, column in found.items()}
     return timed | {plain(name): partial(metric, name) for name in _scores(rows)}
 
 
@@ -67,9 +69,11 @@ def _is_time(heading: str) -> bool:
     return heading == "seconds" or heading.endswith(("(s)", "/s")) or heading.startswith("s/")
 
 
-def _with_mark(column: Callable[[Summary], str], row: Summary) -> str:
-    """A time that others' work is in is told as such."""
-    shown = column(row)
+def _with_mark(heading: str, column: Callable[[Summary], str], row: Summary) -> str:
+    """A time that others' work is in is told as such, and one that was left out."""
+    shown, fails = column(row), row.has(NO_SUM)
+    if shown == MISSING and fails and (fails.aspect == WITHIN or not heading.endswith("(s)")):
+        return "?"
     return f"?{shown}" if disturbs(row) and shown != MISSING else shown
 
 

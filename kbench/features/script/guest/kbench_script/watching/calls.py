@@ -124,6 +124,7 @@ class Calls:
             if method == CALL:
                 self._framework.wait(model, found)  # it may return before its work is done
             seconds = overhead.now() - start
+            recorder.in_calls += 0.0 if method == CALL else seconds
             with overhead.excluded_from_time():
                 added = None if compiled is None else (self._framework.compilations() or 0) - compiled
                 its_scores = scores(model, found) if method in GIVE_SCORES else {}

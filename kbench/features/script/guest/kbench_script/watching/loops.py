@@ -7,7 +7,7 @@ jax.jit), or of the step of an optimizer of PyTorch. Updates within an observed 
 import functools
 import sys
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Set
 
 import keras
 import numpy as np
@@ -33,7 +33,9 @@ class Loops:
         self._compiled: Optional[Any] = None  # the compiled function that runs
         self._trains: Any = weakref.WeakKeyDictionary()  # compiled function: number of parameters that it updates
         self._applies = False  # whether an optimizer is at work
-        self._ended: Dict[str, float] = {}  # site: when its last step ended
+        self._begun: Set[str] = set()  # sites that have had a step
+        self._ended = 0.0  # when the last step ended, in whatever line
+        self._in_calls = 0.0  # seconds of observed calls until then
         self._loss: Any = None  # what the step computed gradients of, or returned first
 
     def watch(self) -> None:
@@ -141,19 +143,20 @@ class Loops:
         return self._compiled is not None or not self._recorder.observes()
 
     def _end(self, parameters: int) -> None:
-        """A step has ended, in a line of the program."""
+        """A step has ended, in a line of the program. Calls that have a row, as of evaluate, are no part of it."""
         site = self._recorder.site(LOOP)
-        ended = overhead.now()
+        ended, in_calls = overhead.now(), self._recorder.in_calls
         with overhead.excluded_from_time():
             site.loss, self._loss = self._loss, None
             self._recorder.loss(site, site.loss)
-            if site.name in self._ended:
+            if site.name in self._begun:
                 if not site.described:
                     self._recorder.describe(site, "train", {"parameters": parameters})
-                self._recorder.step(site, ended - self._ended[site.name])
+                self._recorder.step(site, ended - self._ended - in_calls + self._in_calls)
                 self._recorder.report(site)
+            self._begun.add(site.name)
             self._recorder.passed_on(site)
-        self._ended[site.name] = overhead.now()
+        self._ended, self._in_calls = overhead.now(), in_calls
 
 
 def is_number(value: Any) -> bool:

@@ -60,6 +60,7 @@ class Recorder:
     ) -> None:
         self.turns = turns
         self.inside = False  # whether an observed call runs, or nothing is observed any more
+        self.in_calls = 0.0  # seconds of all observed calls, but those of a model itself, which are parts of a step
         self.cut = ""  # what --max-steps has cut of the call that runs
         self._events = events
         self._files = files
