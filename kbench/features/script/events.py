@@ -87,6 +87,16 @@ class BesideFit(msgspec.Struct, frozen=True):
     layers: tuple[str, ...] = ()  # classes that compute something else in training
 
 
+class Restored(msgspec.Struct, frozen=True):
+    """Losses of the same weights and data: of a fit's epoch whose weights it restored at its end, and of evaluate."""
+
+    site: str = ""
+    epoch: Count = 0
+    fit: float | None = None
+    evaluate: float | None = None
+    sizes: tuple[Count, ...] = ()  # of the batches of both, if they are arrays
+
+
 class Returned(FeatureEvent, frozen=True, tag="returned"):
     """What the first call of a line returned, and what else is known of the line's calls."""
 
@@ -105,6 +115,7 @@ class Returned(FeatureEvent, frozen=True, tag="returned"):
     on_batch_seconds: Seconds | None = None  # of predict_on_batch with the same samples
     unchanged: int | None = None  # of a fit: whether its steps left the weights as they were
     beside_fit: BesideFit | None = None  # of an evaluate that disagrees with the fit before it
+    restored: Restored | None = None  # of an evaluate on what a fit validated with that restored its best weights
 
 
 def _with_fit(before: list[Fit] | None, event: Fit, written: Collection[str]) -> list[Fit]:

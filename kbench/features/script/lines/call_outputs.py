@@ -217,8 +217,13 @@ def scores_apart(own: Returned, others: Returned) -> tuple[str, float, float] | 
     mine, theirs = with_long_names(own.scores or {}), with_long_names(others.scores or {})
     for name in sorted(mine.keys() & theirs.keys(), key=lambda name: ("accuracy" not in name, name != "loss", name)):
         value, other = number(mine[name]), number(theirs[name])
-        if math.isnan(value) and math.isnan(other):
-            continue
-        if not abs(value - other) <= SCORE * max(abs(value), abs(other)) + LEAST_SCORE:
+        if apart(value, other):
             return name, value, other
     return None
+
+
+def apart(score: float, other: float) -> bool:
+    """Whether two scores of the same outputs are not the same."""
+    if math.isnan(score) and math.isnan(other):
+        return False
+    return not abs(score - other) <= SCORE * max(abs(score), abs(other)) + LEAST_SCORE

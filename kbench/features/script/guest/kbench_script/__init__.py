@@ -14,6 +14,6 @@ EVENTS = {
         "site": "text", "trained": "integer?", "weights": "list?", "scores": "object?", "inputs": "object?",
         "outputs": "list?", "scales": "list?", "norms": "list?", "random": "integer?",
         "on_batch_seconds": "number?", "beside_fit": "object?", "shapes": "list?", "first_losses": "list?",
-        "batch_seconds": "number?", "unchanged": "integer?",
+        "batch_seconds": "number?", "unchanged": "integer?", "restored": "object?",
     },
 }  # fmt: skip

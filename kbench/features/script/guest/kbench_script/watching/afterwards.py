@@ -15,6 +15,7 @@ import numpy as np
 from kbench_guest.arrays import each
 from kbench_guest.frameworks.layers import every_layer
 from kbench_script.watching.about import rows
+from kbench_script.watching.restored import Restored, same_data, same_weights
 
 if TYPE_CHECKING:
     from kbench_guest.frameworks.keras_models import KerasModels
@@ -39,9 +40,11 @@ class Afterwards:
         self._predicted: Dict[str, Tuple[Any, Any]] = {}  # site: (model, its first samples)
         self._shapes: Dict[str, Tuple[int, ...]] = {}  # site: of the last samples
         self._feeds: Dict[str, Any] = {}  # site: what gives its batches
+        self._restored = Restored(framework, recorder)
 
     def fit_ended(self, site: str, model: Any, given: Dict[str, Any], history: Any, feeds: Any) -> None:
         """A fit has returned. given: its arguments by their names; feeds: what gives its batches, but for arrays."""
+        self._restored.fit_ended(site, model, given, history)
         self._fits.pop(model, None)
         if feeds is not None:
             self._feeds[site] = feeds
@@ -54,10 +57,11 @@ class Afterwards:
 
     def evaluate_ended(self, site: str, model: Any, given: Dict[str, Any], scores: Dict[str, float]) -> None:
         """An evaluate has returned: keep it if a fit on the same data said something else."""
+        self._restored.evaluate_ended(site, model, given, scores)
         fit, accuracy = self._fits.get(model), _accuracy_of(scores)
         if fit is None or accuracy is None or site in self._evaluated:
             return
-        if _same(fit[1], given.get("x")) and _same(fit[2], given.get("y")) and abs(fit[4] - accuracy) > APART:
+        if same_data(fit[1], given.get("x")) and same_data(fit[2], given.get("y")) and abs(fit[4] - accuracy) > APART:
             self._evaluated[site] = (weakref.ref(model), accuracy, self._framework.own_weights(model), *fit)
 
     def predict_ended(self, site: str, model: Any, x: Any) -> None:
@@ -99,7 +103,7 @@ class Afterwards:
         self, site: str, model: Any, evaluated: float, before: Any, fit: str, x: Any, y: Any, size: int, fitted: float
     ) -> None:
         model = model()
-        if model is None or not _same_weights(before, self._framework.own_weights(model)):
+        if model is None or not same_weights(before, self._framework.own_weights(model)):
             return
         order = np.random.RandomState(0).permutation(len(x))  # as fit shuffles: a batch of one class is none of its
         starts = range(0, len(x) - size + 1, size) or [0]
@@ -153,15 +157,3 @@ def _accuracy(outputs: Any, y: Any) -> Optional[float]:
         chosen = np.argmax(outputs, axis=1)
         wanted = np.argmax(labels, axis=1) if labels.shape[1] == outputs.shape[1] else labels[:, 0]
     return float(np.mean(chosen == wanted))
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Whether two arrays are the same, as far as their first rows tell."""
-    if one is other:
-        return True
-    return isinstance(other, np.ndarray) and one.shape == other.shape and np.array_equal(one[:64], other[:64])
-
-
-def _same_weights(before: List[Tuple[Any, List[Any]]], now: List[Tuple[Any, List[Any]]]) -> bool:
-    pairs = zip([one for _, values in before for one in values], [one for _, values in now for one in values])
-    return all(np.array_equal(one, other) for one, other in pairs)
