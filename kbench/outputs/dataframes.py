@@ -53,7 +53,7 @@ class RunData:
         rows, command = summarised(run), command_to_repeat(run, str(self.folder))
         parts = [f"<h4>{escape(self.name)}</h4>"]
         parts += [f"<p>{escape(text)}</p>" for text in (headline(rows, command), describe(run.provenance)) if text]
-        for remark in machine_stability.remarks(run.measured, run.provenance):
+        if remark := machine_stability.remark(run.measured):
             parts.append(f"<p><b>Note:</b> {escape(remark)}</p>")
         for one in content.tables(rows, command):
             parts.append(f"<p><b>{escape(one.heading)}</b><br>{escape(one.answer)}</p>")

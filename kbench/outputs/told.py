@@ -29,9 +29,14 @@ class ToldRun(Analysis):
 
     @cached_property
     def remarks(self) -> Sequence[str]:
-        """These answers, what else features tell, and sentences on the machine during the run."""
-        machine = machine_stability.remarks(self.run.measured, self.run.provenance)
-        return [*self.answers, *(one for told in self.of_features for one in told.remarks), *machine]
+        """These answers, what else features tell, and the sentence on the machine during the run."""
+        told = (one for told in self.of_features for one in told.remarks)
+        return [*self.answers, *told, *filter(None, [self.on_machine])]
+
+    @cached_property
+    def on_machine(self) -> str:
+        """That other programs kept it busy; empty if they did not."""
+        return machine_stability.remark(self.run.measured)
 
     @cached_property
     def tables(self) -> Sequence[Table]:

@@ -12,7 +12,7 @@ from kbench.outputs.told import ToldRun
 from kbench.screen import terminal
 from kbench.screen.colors import painter
 from kbench.screen.terminal import TABLE, USUAL, VERBOSE
-from kbench.tables import at_a_glance, csv, interrupted, lost, markdown, overall, text
+from kbench.tables import answers, at_a_glance, csv, interrupted, lost, markdown, overall, text
 from kbench.tables.content import Table
 from kbench.words.text import as_json, at_blanks
 
@@ -46,7 +46,7 @@ def print_written(run: store.RunResults, wanted: Output) -> None:
 
 
 def print_rows(analysis: ToldRun, wanted: Output) -> None:
-    """Print the rows of a run in one of the formats, with remarks on the whole run."""
+    """Print the rows of a run in one of the formats, with remarks on the whole run that no answer makes."""
     run, rows, remarks = analysis.run, analysis.rows, analysis.remarks
     if wanted.form != TABLE:
         terminal.print_text(_as(wanted.form, analysis, wanted.shown))
@@ -68,8 +68,9 @@ def print_rows(analysis: ToldRun, wanted: Output) -> None:
             )
             for one in _further(analysis, on_screen=True):
                 terminal.print_text("\n" + text.together([one], width, "in summary.md"))
+        said = [*analysis.answers, *([analysis.on_machine] if answers.says_load(rows) else [])]
         for remark in remarks:
-            if remark not in analysis.answers:
+            if remark not in said:
                 print(f"\n{at_blanks(remark, width)}")
 
 

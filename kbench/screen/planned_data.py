@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
-
 from kbench import datasets
 from kbench.base import paths
 from kbench.datasets import REAL, SYNTHETIC, Origin, describe
@@ -27,8 +25,8 @@ def in_short(plan: Plan) -> str:
     return f", {' and '.join(said)}" if said else ""
 
 
-def lines(plan: Plan, width: int) -> list[str]:
-    """Where the data of each example come from, folded."""
+def lines(plan: Plan) -> list[str]:
+    """Where the data of each example come from."""
     names: dict[Origin, list[str]] = {}
     for task in plan.tasks:
         if (origin := plan.data.get(plan.dataset(task))) and task.example not in names.setdefault(origin, []):
@@ -40,18 +38,7 @@ def lines(plan: Plan, width: int) -> list[str]:
     if any(origin.missing for origin in names):
         folder = paths.portable(datasets.cache_folder() / "files")
         parts.append(f"For real data, put these files into {folder} or into a folder named by KBENCH_DATA.")
-    heads = [_HEAD, *[_INDENT] * len(parts)]
-    return [
-        textwrap.fill(
-            part,
-            width,
-            initial_indent=head,
-            subsequent_indent=_INDENT,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        for head, part in zip(heads, parts, strict=False)
-    ]
+    return [f"{head}{part}" for head, part in zip([_HEAD, *[_INDENT] * len(parts)], parts, strict=False)]
 
 
 def _of(origin: Origin) -> str:

@@ -35,7 +35,7 @@ from kbench.tables.answers import answer, load
 from kbench.tables.content import by_example
 from kbench.words.text import at_blanks, plain, without_controls
 
-TABLE = "table"
+TABLE, _INDENT = "table", " " * 13
 _FROM_OUTSIDE = re.compile("Connection|URLError|HTTPError|Timeout|No space left")  # in an error
 
 
@@ -55,10 +55,9 @@ def print_plan(plan: Plan, missing: Sequence[str], instead: str = "", file: Text
     lines = [f"Plan: {count}, {extent}{planned_data.in_short(plan)}"]
     lines += hooks.planned(request)
     lines.append(f"  backends   {', '.join(backend.name for backend in plan.backends)}")
-    known = beside_others({backend.name: backend.beside_newer for backend in plan.backends})
-    lines += [f"             {one}" for one in known]
+    lines += [f"{_INDENT}{one}" for one in beside_others({one.name: one.beside_newer for one in plan.backends})]
     lines += [] if request.script else [f"  examples   {', '.join(example.name for example in plan.examples)}"]
-    lines += planned_data.lines(plan, width())
+    lines += planned_data.lines(plan)
     of_devices = [f"{one.label}{f' ({one.name}, driver {one.driver})' if one.name else ''}" for one in plan.devices]
     lines.append(f"  device     {', '.join(of_devices)}")
     if (most := max(request.numbers_on(axes.THREADS))) > max(cores()):
@@ -81,13 +80,10 @@ def print_plan(plan: Plan, missing: Sequence[str], instead: str = "", file: Text
         lines.append(f"  to make    environments for {', '.join(missing)} (once; minutes, and some GB to download)")
     if plan.impossible:
         lines.append(f"  left out   {len(plan.impossible)} that cannot run:")
-        reasons = (
-            f"{one.backend}: {plain(plan.impossible[one.id].reason)}"
-            for one in plan.tasks
-            if one.id in plan.impossible
-        )
-        lines += [f"             {line}" for line in dict.fromkeys(reasons)]
-    print("\n".join(map(without_controls, lines)), file=file or sys.stdout, flush=True)
+        left_out = [one for one in plan.tasks if one.id in plan.impossible]
+        lines += dict.fromkeys(f"{_INDENT}{one.backend}: {plan.impossible[one.id].reason}" for one in left_out)
+    folded = (at_blanks(without_controls(line), width(), _INDENT) for line in lines)
+    print("\n".join(folded), file=file or sys.stdout, flush=True)
 
 
 QUIET, USUAL, VERBOSE = "quiet", "usual", "verbose"
@@ -150,9 +146,10 @@ def print_open(
     precision: float | None = None,
     file: TextIO | None = None,
     gain: Gain | None = None,
+    said: bool = False,
 ) -> None:
     """Print what is open, what settling it would take, and how; nothing if all is settled. `gain`: what the last
-    processes of open rows brought.
+    processes of open rows brought. `said`: it stands above that other programs used the processor.
     """
     if not found:
         return
@@ -169,9 +166,10 @@ def print_open(
     every = [*{row.key: row for rows in found.values() for row in rows}.values()]
     unknown = disturbs(*every) or any(row.verdict == NOT_COMPARED for row in every)
     if gain and gain.lost:
-        rest = f"{_lost(gain)}; end them, then `{command}`."
+        rest = f"{_lost(gain)}; end other programs, then `{command}`."
     elif unknown and (why := load(every)):
-        rest = f"{why[0].upper()}{why[1:]}: end them, then `{command}`."
+        rest = "When these have ended:" if said else f"{why[0].upper()}{why[1:]}: end them, then"
+        rest += f" `{command}`."
     elif math.isinf(needed):
         nothing = gain and not any(gain.shares.values())
         why = f"the last {gain.processes} narrowed nothing" if gain and nothing else "times vary too much here"
@@ -184,10 +182,7 @@ def print_open(
 def _lost(gain: Gain) -> str:
     """What processes brought that lost their turns."""
     brought, share = ("nothing", "all") if gain.disturbed == gain.turns else ("little", f"{gain.disturbed} of")
-    return (
-        f"The last {gain.processes} processes brought {brought}: other programs used the processor in {share} their "
-        f"{gain.turns} turns"
-    )
+    return f"The last {gain.processes} processes brought {brought}: {share} their {gain.turns} turns were disturbed"
 
 
 def _named(ranking: Point, varying: Sequence[Axis]) -> str:

@@ -29,7 +29,7 @@ def keep(analysis: Analysis) -> None:
     run = analysis.run
     source = run.created  # to a microsecond; its folder may have another name by then
     rows = observed(analysis.row_cells, run.short, source, provenance.whole_cores(run.provenance))
-    if not rows or machine_stability.is_busy(run.measured, run.provenance):
+    if not rows or machine_stability.is_busy(run.measured):
         return
     with contextlib.suppress(OSError):
         file = _file()

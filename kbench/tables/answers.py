@@ -262,6 +262,13 @@ def load(rows: Sequence[Summary]) -> str:
     return "other programs used the processor" if disturbs(*rows) else ""
 
 
+def says_load(rows: Sequence[Summary]) -> bool:
+    """Whether an answer on these rows says so, of those that it could not compare or time."""
+    counts = Counter(row.ranking for row in rows if row.relative_to_fastest is not None)
+    alone = [row for row in rows if counts[row.ranking] == 1 and disturbs(row)]
+    return bool(load([*_unclear(rows), *filter(is_rough, rows), *alone]))
+
+
 def _verdict(row: Summary) -> str:
     """Against the fastest; empty for the fastest itself, and for a row that has no ratio."""
     ratio = row.ratios.get(TO_FASTEST)

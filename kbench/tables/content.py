@@ -20,9 +20,9 @@ from kbench.words.text import MISSING, plain, significant
 
 _MARKS = {
     NO_DIFFERENCE: "~: open: no difference shown, as the interval of the ratio includes 1.",
-    NOT_COMPARED: "?: could not be compared, as {why}.",
+    NOT_COMPARED: "?: could not be compared{why}.",
 }
-_LOAD, _FEW = "other programs used the processor", "there are too few values"
+_FEW = "there are too few values"
 _WIDE = "the interval of the ratio is wider than a factor of 3 each way"
 _KERNELS = (
     "kernel: how time steps were computed: fused (one kernel for all), scan (a compiled loop), loop (one by one), "
@@ -381,13 +381,13 @@ def _on_learning(rows: Sequence[Summary]) -> _Remarks:
 
 
 def _why_unknown(rows: Sequence[Summary]) -> str:
-    """Why some of the ratios could not be compared."""
+    """Why some of the ratios could not be compared; that other programs used the processor stands in the answer."""
     unknown = [one for row in rows for one in row.ratios.values() if one.verdict == NOT_COMPARED]
-    whys = {_LOAD if one.rough else _WIDE if one.interval else _FEW for one in unknown}
-    return " or ".join(why for why in (_LOAD, _FEW, _WIDE) if why in whys)
+    whys = {_WIDE if one.interval else _FEW for one in unknown if not one.rough}
+    return ", as " * bool(whys) + " or ".join(why for why in (_FEW, _WIDE) if why in whys)
 
 
-def marks(verdicts: Iterable[str], why: str = "") -> list[str]:
+def marks(verdicts: Iterable[str], why: str = f", as {_FEW}, or {_WIDE}") -> list[str]:
     """What the marks before ratios with these verdicts mean. why: some could not be compared, if that is known."""
-    found, why = set(verdicts), why or f"{_FEW}, or {_WIDE}"
+    found = set(verdicts)
     return [meaning.format(why=why) for verdict, meaning in _MARKS.items() if verdict in found]

@@ -6,30 +6,28 @@ import dataclasses
 from typing import Any
 
 import pytest
-from fake_bench import Bench
+from fake_bench import Bench, dying
 from fake_runs import cell, measured, summary
 
 from kbench.analysis.times import machine_stability
+from kbench.cells import runner
 from kbench.machine import host
 from kbench.records.epochs import Epoch, Turn
+from kbench.records.values import FAILED, INTERRUPTED, UNAVAILABLE, Measured, Outcome
 
 
-def told(busy: object) -> list[str]:
-    provenance: dict[str, Any] = {"cpu": {"busy": busy, "visible": 4, "threads": 8}}
-    return machine_stability.remarks([measured(cell(), 1.0)], provenance)
+def test_processes_beside_which_other_programs_ran_are_told() -> None:
+    said = machine_stability.remark([beside(0.5), beside(0.0)])
+    assert said == "Other programs used the processor in 1 of 2 processes. End them and measure again."
+    assert machine_stability.remark([beside(0.05), beside(None)]) == ""
 
 
-def test_programs_that_ran_beside_it_are_told() -> None:
-    (said,) = told(2.5)
-    assert said.startswith("Other programs kept 2.5 of 4 cores busy when the run began")
-    assert told(0.3) == []
-    (earlier,) = told(4.5)  # of all cores of the machine
-    assert earlier.startswith("Other programs kept 4.5 of 8 cores busy")
-
-
-@pytest.mark.parametrize("busy", [None, "much"])
-def test_a_machine_that_does_not_tell_is_not_accused(busy: object) -> None:
-    assert told(busy) == []
+@pytest.mark.parametrize("status", [FAILED, UNAVAILABLE, INTERRUPTED])
+def test_they_are_not_told_of_what_was_not_measured_to_its_end(status: str) -> None:
+    ended = dataclasses.replace(beside(0.5), outcome=Outcome(status, others=0.5))
+    assert machine_stability.remark([ended, ended]) == ""
+    assert bool(machine_stability.remark([ended, beside(0.5)])) == (status != INTERRUPTED)
+    assert machine_stability.is_busy([ended])
 
 
 def test_only_cores_that_this_process_may_use_count(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,13 +38,20 @@ def test_only_cores_that_this_process_may_use_count(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize(("disturbed", "said"), [((), False), ((1,), False), ((1, 2, 3), True)])
 def test_disturbed_turns_are_counted_where_they_are_many(disturbed: tuple[int, ...], said: bool) -> None:
+    sentence = machine_stability.remark([with_turns(*disturbed)])
+    assert ("used the processor in 3 of 12 turns, which are left out" in sentence) == bool(sentence) == said
+
+
+def beside(others: float | None) -> Measured:
+    one = measured(cell(), 1.0)
+    return dataclasses.replace(one, outcome=dataclasses.replace(one.outcome, others=others))
+
+
+def with_turns(*disturbed: int) -> Measured:
     one = measured(cell(), 1.0)
     outcome = dataclasses.replace(one.outcome, disturbed_rounds=disturbed)
     epochs = (Epoch(1, 1.0, 8, rounds=tuple(Turn(number, number, number + 1) for number in range(1, 13))),)
-    one = dataclasses.replace(one, outcome=outcome, epochs=epochs)
-    sentences = machine_stability.remarks([one], {})
-    assert len(sentences) == said
-    assert all("busy during 3 of 12 turns, which are left out" in sentence for sentence in sentences)
+    return dataclasses.replace(one, outcome=outcome, epochs=epochs)
 
 
 def test_of_rows_without_turns_it_counts_what_others_used_while_they_ran() -> None:
@@ -56,16 +61,16 @@ def test_of_rows_without_turns_it_counts_what_others_used_while_they_ran() -> No
     assert not row() and not row(others=0.05) and row(others=0.5)
     assert not row(others=0.5, turns=12, disturbed_turns=3), "turns say more"
     assert row(others=0.0, turns=12, disturbed_turns=7)
-    one = measured(cell(), 1.0)
-    busy = dataclasses.replace(one, outcome=dataclasses.replace(one.outcome, others=0.5))
+    one, busy = measured(cell(), 1.0), beside(0.5)
     assert machine_stability.mostly_disturbed([busy, busy, one]) and not machine_stability.mostly_disturbed([one])
 
 
-def test_what_is_to_be_said_stands_below_the_tables_and_on_the_page(
+def test_what_is_to_be_said_is_said_once_on_the_screen_and_above_the_tables(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(host, "busy_cores", lambda: 1000.0)
-    said = bench.measure()
-    sentence = "Other programs kept 1000.0 of"
-    assert sentence in said.out
-    assert f"**Note:** {sentence}" in (bench.runs()[0] / "summary.md").read_text()
+    monkeypatch.setattr(runner, "share_of_others", lambda *looks: 0.5)
+    said = bench.measure("--interleave", "off")
+    assert said.out.lower().count("other programs") == 1
+    assert "**Note:** Other programs used the processor in" in (bench.runs()[0] / "summary.md").read_text()
+    bench.example("broken.py", dying("raise ValueError"))
+    assert "ther programs" not in bench.measure("--interleave", "off", examples="broken.py").out

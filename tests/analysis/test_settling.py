@@ -81,11 +81,11 @@ def test_processes_that_lost_most_turns_to_other_programs_are_said_and_promise_n
     lost = gain(rows, rows, [process("keras3/jax", (1, 2)), process("keras3/torch", (1, 2))])
     some = gain(rows, rows, [process("keras3/jax", (1, 2)), process("keras3/torch", (1,))])
     for found, words in (
-        (lost, "The last 2 processes brought nothing: other programs used the processor in all their 4 turns; "),
-        (some, "The last 2 processes brought little: other programs used the processor in 3 of their 4 turns; "),
+        (lost, "The last 2 processes brought nothing: all their 4 turns were disturbed; "),
+        (some, "The last 2 processes brought little: 3 of their 4 turns were disturbed; "),
     ):
         said = " ".join(said_of(rows, found, capsys).split())
-        assert said.startswith("Open: mnist_cnn on keras3/torch. " + words + "end them, then `")
+        assert said.startswith("Open: mnist_cnn on keras3/torch. " + words + "end other programs, then `")
         assert said.endswith(" resume mine --budget 1m`.") and "more would settle" not in said
 
 
@@ -102,6 +102,10 @@ def test_nothing_is_promised_where_other_programs_disturbed_most_turns(capsys: p
     rows = [replace(row, turns=26, disturbed_turns=25) for row in (FAST, open_row(0.2))]
     said = " ".join(said_of(rows, None, capsys).split())
     assert "Other programs used the processor in 50 of 52 turns: end them, then `" in said and "settle" not in said
+    terminal.print_open(run(*PROCESSES), {FAST.ranking: rows}, said=True)
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.startswith("Open: mnist_cnn on keras3/torch. When these have ended: `")
+    assert said.endswith(" resume mine --budget 1m`.") and "ther programs" not in said
     refused = replace(open_row(0.2), verdict=NOT_COMPARED, turns=3, disturbed_turns=1)
     said = " ".join(said_of([FAST, refused], None, capsys).split())
     assert "Other programs used the processor in 1 of 3 turns: end them, then `" in said and "settle" not in said

@@ -197,8 +197,8 @@ def test_where_other_programs_disturb_most_turns_nothing_is_measured_again(race:
     said = measure(race, "--budget", "10m")
     assert whole(race) == {"x": 1, "y": 1, "z": 1} and short(race) == {"x": 2, "y": 2, "z": 2}
     assert "Open: both on keras9/" in said.out
-    assert "Other programs kept the processor busy during" in said.out
     assert "could not be compared: other programs used the processor in" in " ".join(said.out.split())
+    assert said.out.lower().count("other programs") == 1
     # Those programs may have ended, which the next processes show.
     race.patch.setattr(TurnScheduler, "join", join)
     assert race("resume", "mine", "--budget", "10m").status == 0
@@ -218,8 +218,8 @@ def test_a_budget_whose_turns_other_programs_all_disturb_says_so_and_promises_no
     said = race("resume", "mine", "--budget", "10m")
     assert short(race)["x"] == short(race)["y"] == 4, "it was tried"
     printed = " ".join(said.out.split())
-    assert "The last 4 processes brought nothing: other programs used the processor in all their" in printed
-    assert "turns; end them, then `kbench resume results/mine --budget" in printed
+    assert "The last 4 processes brought nothing: all their" in printed
+    assert "turns were disturbed; end other programs, then `kbench resume results/mine --budget" in printed
     assert "would settle it" not in printed
 
 
@@ -267,7 +267,7 @@ def test_nothing_is_measured_more_often_than_that(race: Bench, interleave: str, 
         (("--budget", "ten"), "'ten' is not a time such as 90s, 10m or 1h"),
         (("--budget", "0m"), "'0m' is not a time"),
         (("--precision", "1.5"), "'1.5' is not a number between 0 and 1"),
-        (("--interleave", "maybe"), "invalid choice: 'maybe'"),
+        (("--interleave", "maybe"), "there is no 'maybe'"),
     ],
 )
 def test_wrong_input_is_one_sentence(race: Bench, options: tuple[str, ...], sentence: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_runs import analysis
+from fake_runs import analysis, cell, measured, replace
 
 from kbench.analysis.times.spreads import Processes
 from kbench.session import known_spreads
@@ -27,9 +27,11 @@ def test_rows_of_a_quiet_machine_are_kept_once_and_those_of_a_busy_one_are_not(
 
     monkeypatch.setenv("KBENCH_CACHE", str(tmp_path))
     monkeypatch.setattr(known_spreads, "observed", observed)
-    known_spreads.keep(analysis([], name="busy", provenance={"cpu": {"busy": 1.5, "visible": 2}}))
+    busy = measured(cell(), 1.0)
+    busy = replace(busy, outcome=replace(busy.outcome, others=0.5))
+    known_spreads.keep(analysis([busy], name="busy"))
     assert kept(tmp_path) == []
     for name, created in (("quiet", "2026-01-01"), ("other", "2026-01-02"), ("renamed", "2026-01-01")):
-        quiet = analysis([], name=name, created=created, provenance={"cpu": {"busy": 0.1, "visible": 2}})
+        quiet = analysis([], name=name, created=created)
         known_spreads.keep(quiet)
     assert kept(tmp_path) == ["2026-01-02", "2026-01-01"]

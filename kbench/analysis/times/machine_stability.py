@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from kbench.records.values import Measured
+from kbench.records.values import INTERRUPTED, OK, Measured
 from kbench.summary import Summary
 
 SHARE = 0.1  # of the time, or of the cores; more is reported
@@ -20,12 +19,15 @@ def disturbed_turns(measured: Sequence[Measured]) -> list[bool]:
     ]
 
 
+def _disturbed(measured: Sequence[Measured]) -> list[bool]:
+    """The same; without turns for each process, whether others used the processor while it ran."""
+    return disturbed_turns(measured) or [(one.outcome.others or 0.0) > SHARE for one in measured]
+
+
 def mostly_disturbed(measured: Sequence[Measured]) -> bool:
-    """Whether other programs disturbed most turns of these: their times show the machine then. The same of processes
-    that have no turns, if others used the processor while most of them ran.
-    """
-    turns = disturbed_turns(measured) or [(one.outcome.others or 0.0) > SHARE for one in measured]
-    return 2 * sum(turns) > len(turns)
+    """Whether other programs disturbed most of these: their times show the machine then."""
+    parts = _disturbed(measured)
+    return 2 * sum(parts) > len(parts)
 
 
 def disturbs(*rows: Summary) -> bool:
@@ -34,26 +36,15 @@ def disturbs(*rows: Summary) -> bool:
     return turns or any(not row.turns and (row.others or 0.0) > SHARE for row in rows)
 
 
-def is_busy(measured: Sequence[Measured], provenance: Mapping[str, Any]) -> bool:
-    """Whether other programs kept it busy when the run began, or during many of its turns."""
-    return bool(remarks(measured, provenance))
+def is_busy(measured: Sequence[Measured]) -> bool:
+    """Whether they disturbed many of these."""
+    return sum(_disturbed(measured)) > SHARE * len(_disturbed(measured))
 
 
-def remarks(measured: Sequence[Measured], provenance: Mapping[str, Any]) -> list[str]:
-    """Sentences on a machine that other programs kept busy, with advice."""
-    sentences = []
-    cpu = provenance.get("cpu")
-    cpu = cpu if isinstance(cpu, Mapping) else {}
-    busy, cores = cpu.get("busy"), cpu.get("visible")
-    if isinstance(busy, int | float) and isinstance(cores, int | float) and busy > SHARE * cores:
-        cores = cores if busy <= cores else cpu.get("threads", cores)  # earlier runs counted all of the machine's
-        sentences.append(
-            f"Other programs kept {busy:.1f} of {cores:g} cores busy when the run began. End them and measure again."
-        )
-    turns = disturbed_turns(measured)
-    if sum(turns) > SHARE * len(turns):
-        sentences.append(
-            f"Other programs kept the processor busy during {sum(turns)} of {len(turns)} turns, which are left out. "
-            "End them and measure again."
-        )
-    return sentences
+def remark(measured: Sequence[Measured]) -> str:
+    """A sentence on it, with advice; none if it is not so, nor of a run that was interrupted, or measured none."""
+    statuses, parts = {one.outcome.status for one in measured}, _disturbed(measured)
+    if OK not in statuses or INTERRUPTED in statuses or not is_busy(measured):
+        return ""
+    what = "turns, which are left out" if disturbed_turns(measured) else "processes"
+    return f"Other programs used the processor in {sum(parts)} of {len(parts)} {what}. End them and measure again."

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kbench.features.native.comparison import COMPARISON, twin
-from kbench.records.values import NATIVE
+from kbench.records.values import NATIVE, NOT_COMPARED
 from kbench.summary import TO_FASTEST, Summary
-from kbench.tables.content import Table
+from kbench.tables.content import Table, marks
 from kbench.tables.entries import of_ratio
 from kbench.words.text import MISSING, plain, significant
 
@@ -15,9 +15,6 @@ _REMARK = (
     "extra: Keras's time minus that of its framework: per step (medians), in the first step, which includes "
     "compilation, and before it (import, data, model)."
 )
-
-
-_LOAD = "?: could not be compared, as other programs used the processor."
 
 
 def table(summaries: Sequence[Summary]) -> Table | None:
@@ -35,7 +32,7 @@ def table(summaries: Sequence[Summary]) -> Table | None:
         columns=columns,
         rows=tuple(_row(row, native, several_devices) for row, native in pairs),
         text_columns=frozenset({"example", "backend", "without Keras"}),
-        remarks=(_REMARK, *([_LOAD] if any(row.ratios[NATIVE].rough for row, _ in pairs) else [])),
+        remarks=(_REMARK, *marks([NOT_COMPARED] if any(row.ratios[NATIVE].rough for row, _ in pairs) else [], "")),
         optional=("without Keras", "s/epoch without", "s/epoch"),
     )
 

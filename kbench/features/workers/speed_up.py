@@ -105,7 +105,7 @@ def _on_speed_up(rows: Sequence[Summary]) -> str:
     alone = {row.threads for row in rows if _count(row) == 1}
     same = bool(alone) and gained <= alone
     of_one = "with as many threads as each of several" if same else "which has all cores that several divide"
-    unknown = f" ?: {_LOAD}." if any(map(is_rough, rows)) else ""
+    unknown = " ?: could not be compared." if any(map(is_rough, rows)) else ""
     return f"speed-up: samples/s over those of one worker of the same backend, {of_one}.{unknown}"
 
 

@@ -124,11 +124,15 @@ def test_load_takes_the_latest_run_a_folder_and_a_place_and_its_result_is_frozen
 
 
 def test_a_notebook_shows_the_answer_and_what_disturbed_the_machine(tmp_path: Path) -> None:
-    busy = {**PROVENANCE, "cpu": {"model": "A processor", "visible": 2, "threads": 2, "busy": 1.6}}
-    fates = [(cell(backend=name, epochs=2), seconds, Outcome(OK)) for name, seconds in (("a/x", 1.0), ("a/y", 9.0))]
-    shown = kbench.load(fake_run(tmp_path, fates, "busy", busy))._repr_html_()
-    assert shown.index("could not be compared: one epoch each is too few") < shown.index("<table")
-    assert "<b>Note:</b> Other programs kept 1.6 of 2 cores busy" in shown and "A processor, 2 cores" in shown
+    machine = {**PROVENANCE, "cpu": {"model": "A processor", "visible": 2, "threads": 2}}
+    busy = Outcome(OK, others=0.8)
+    fates = [(cell(backend=name, epochs=2), seconds, busy) for name, seconds in (("a/x", 1.0), ("a/y", 9.0))]
+    shown = kbench.load(fake_run(tmp_path, fates, "busy", machine))._repr_html_()
+    assert shown.index("could not be compared: other programs used the processor") < shown.index("<table")
+    assert (
+        "<b>Note:</b> Other programs used the processor in 2 of 2 processes." in shown
+        and "A processor, 2 cores" in shown
+    )
 
 
 def test_importing_kbench_brings_no_package() -> None:

@@ -159,7 +159,7 @@ def test_rows_with_real_data_are_left_out_where_there_are_none_and_the_plan_says
     assert {(one.source, one.backend) for one in chosen.tasks} == {
         ("synthetic", f"keras3/{n}") for n in ("jax", "torch")
     }
-    said = " ".join(" ".join(planned_data.lines(chosen, 200)).split())
+    said = " ".join(" ".join(planned_data.lines(chosen)).split())
     assert "cifar10_cnn: synthetic data" in said and "cifar10: left out, real data; missing: " in said
     assert planned_data.in_short(chosen) == ", synthetic data"
     went_on = made(left(path), data_sources={"cifar10: real": "real", "cifar10: synthetic": "synthetic"})

@@ -184,7 +184,7 @@ def test_times_that_other_programs_are_in_are_marked_and_not_told() -> None:
         line("a/y", turns=12, disturbed_turns=9, verdict=SLOWER, relative_to_fastest=2.0),
     ]
     shown = text.text(rows)
-    assert "?1.50" in shown and "\n?time: other programs used the processor meanwhile.\n" in f"{shown}\n"
+    assert "?1.50" in shown and "\n?time: disturbed, so not to be relied on.\n" in f"{shown}\n"
     assert "?time" not in text.text(rows[:1])
     alone = " ".join(text.text([replace(rows[1], relative_to_fastest=1.0)]).split())
     assert "could not be timed on a/y: other programs used the processor in 9 of 12 turns; end them" in alone

@@ -127,7 +127,7 @@ def test_where_other_programs_disturbed_most_turns_no_speed_up_is_told_in_number
     assert shown == {"speed_up": {"?", "-"}, "efficiency": {"?", "-"}}
     assert all("could not be compared with one on" in said for said in speed_up.sentences(found))
     (remark,) = {said for one in speed_up.COLUMNS if one.name == "speed_up" and (said := one.remark(found))}
-    assert remark.endswith("?: other programs used the processor.")
+    assert remark.endswith("?: could not be compared.")
 
 
 def test_a_layer_that_takes_statistics_of_a_part_of_a_batch_explains_an_epoch_unless_it_is_far_off() -> None:

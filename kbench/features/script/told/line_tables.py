@@ -137,7 +137,7 @@ def remarks(rows: Sequence[Summary]) -> dict[str, tuple[str, ...]]:
     weights = "Weights, sample order and dropout are the program's own; --init seeded gives all the same start."
     around = "around: of a call, outside its epochs and their validation."
     own_weights = is_fit(first.site) and any(row.weights == "its own" for row in rows)
-    load = "?time: other programs used the processor meanwhile."
+    load = "?time: disturbed, so not to be relied on."
     return {
         **({weights: _WHOLE} if own_weights else {}),
         **({load: _WHOLE} if any(map(disturbs, rows)) else {}),
