@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""kbench's front door: `python run.py --backends tensorflow,cntk,theano`, with any Python from 3.11."""
+""":" # kbench's front door: `python run.py --backends tensorflow,cntk,theano`, with any Python from 3.11.
+exec python3 "$0" "$@" # what sh reads of it
+"""
 
 # Every Python since 2.7 must be able to read this file, so that an old one gets a sentence instead of a
 # SyntaxError. What comes after the version check is in kbench/bootstrap/entry.py.
@@ -26,4 +28,7 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:  # while it imports
+        sys.exit(130)

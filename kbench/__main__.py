@@ -9,9 +9,11 @@ from kbench.base.locales import start_in_utf8
 
 def start() -> int:
     """Run the command line; if a package is missing, say how to install it."""
-    start_in_utf8()
     try:
+        start_in_utf8()
         from kbench.cli.main import main
+    except KeyboardInterrupt:
+        return 130
     except ModuleNotFoundError as error:
         if (error.name or "kbench").partition(".")[0] == "kbench":
             raise

@@ -20,10 +20,11 @@ from kbench.cli import core_commands, hints
 from kbench.cli.options import asked_by, how
 from kbench.errors import UserError
 from kbench.version import __version__
-from kbench.words.text import meant, nearest
+from kbench.words.text import at_blanks, meant, nearest
 
 HELP = "help"  # `help` and `help COMMAND` are the same as --help
 ALL = "--help-all"
+_ONE = ": expected one argument"  # of argparse
 _LINES_OF_EXAMPLES = 7  # their head, and two lines for each of three
 
 
@@ -34,14 +35,25 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**how)
         self.register("action", None, _ListOnce)
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            raise UserError(f"{action.option_strings[0]}: there is no {value!r}{nearest(value, [*action.choices])}")
+
     def error(self, message: str) -> NoReturn:
         kind = _Missing if "are required" in message else UserError
-        kind = _NoValue if message.endswith("expected one argument") else kind
+        if message.endswith(_ONE):
+            kind, message = _NoValue, f"{message.removeprefix('argument ').removesuffix(_ONE)} needs a value"
         raise kind(f"{message[0].upper()}{message[1:]}; see `{self.prog} --help`.")
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
     """Wraps what is too long, but breaks no word; of the texts around the options each line, but for commands."""
+
+    def _format_usage(self, *about: Any) -> str:
+        width, self._width = self._width, sys.maxsize
+        whole, self._width = super()._format_usage(*about), width
+        parts = re.findall(r"\[(?:[^][]|\[[^]]*\])*\]|--\S+ [A-Z]\S*|\S+", whole)
+        return at_blanks(" ".join(one.replace(" ", "\xa0") for one in parts), width, "  ") + "\n\n"
 
     def start_section(self, heading: str | None) -> None:
         super().start_section(heading and "\n".join(_wrapped(heading, self._width)))
@@ -175,7 +187,7 @@ def _parsed(parser: argparse.ArgumentParser, arguments: Sequence[str], command: 
         found, extra = parser.parse_known_args(arguments)
     except _NoValue as error:
         for option, value in itertools.pairwise(arguments):
-            if str(error).startswith(f"Argument {option}:") and value.partition("=")[0] not in _options_of(command):
+            if str(error).startswith(f"{option} ") and value.partition("=")[0] not in _options_of(command):
                 raise UserError(f"A value that begins with a dash follows an =: `{option}={value}`.") from None
         raise
     except _Missing as error:

@@ -110,7 +110,7 @@ def find(
     Raises UserError if the explicit one does not fit, Unavailable if there is none.
     """
     if explicit is not None:
-        return _explicit(backend, explicit)
+        return fitting(backend, explicit)
     found, unfit = _search(backend, cache)
     why = ""
     for version, make in itertools.product(backend.python, (_from_uv, _from_channel)):
@@ -131,7 +131,7 @@ def find(
 def at_hand(backend: Backend, cache: Path, explicit: Path | None = None) -> Interpreter:
     """Like `find`, but installs nothing: raises Unavailable even if a Python could be installed."""
     if explicit is not None:
-        return _explicit(backend, explicit)
+        return fitting(backend, explicit)
     found, unfit = _search(backend, cache)
     if found is None:
         instead = f"{unfit}: the first run tries to make it from {channel()}; or"
@@ -181,7 +181,8 @@ def _probed(path: Path, changed: int) -> Interpreter | None:
     return probe(path)
 
 
-def _explicit(backend: Backend, path: Path) -> Interpreter:
+def fitting(backend: Backend, path: Path) -> Interpreter:
+    """The Python that the user named for it. Raises UserError if it does not fit."""
     found = probe(path)
     if found is None:
         raise UserError(f"the Python named for {backend.name}, {path}, does not start")

@@ -16,7 +16,7 @@ from kbench.cells import compiling, launcher, orphans, runner
 from kbench.cells.spec import LOAD, RunPaths
 from kbench.datasets import as_keras
 from kbench.datasets.as_keras import Served
-from kbench.environments import ensure, extra_packages
+from kbench.environments import ensure, extra_packages, interpreters
 from kbench.errors import Unavailable, UserError
 from kbench.machine import devices
 from kbench.planning.plan import Plan
@@ -36,12 +36,14 @@ def reserved() -> AbstractContextManager[None]:
 
 
 def to_make(plan: Plan) -> list[str]:
-    """The backends whose environments are missing."""
+    """The backends whose environments are missing. Raises UserError if the Python that is named for one is no use."""
     missing = []
     for backend, build in plan.environments():
         choice = plan.request.python(backend.name)
         as_is = choice is not None and choice.as_is
         if not as_is and ensure.find(backend, build, explicit=choice) is None:
+            if choice:
+                interpreters.fitting(backend, choice.path)
             missing.append(backend.name)
     return missing
 

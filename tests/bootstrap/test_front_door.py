@@ -43,6 +43,25 @@ def test_an_old_python_gets_one_sentence_and_status_2() -> None:
         assert "Python 3.11 or newer" in done.stderr
 
 
+def test_a_shell_hands_it_to_python() -> None:
+    done = subprocess.run(["sh", str(CHECKOUT / "run.py"), "nosuchcommand"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("kbench: error: ") and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("file", ["run.py", "kbench/__main__.py"])
+def test_ctrl_c_while_it_is_imported_is_no_traceback(file: str) -> None:
+    stop = (
+        "import runpy, sys\n"
+        "class Stop:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'kbench.errors': raise KeyboardInterrupt\n"
+        f"sys.meta_path.insert(0, Stop())\nrunpy.run_path({file!r}, run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", stop], capture_output=True, text=True, cwd=CHECKOUT)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 def test_another_system_gets_one_sentence_and_status_2(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

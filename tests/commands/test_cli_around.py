@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
 from fake_bench import Bench, refused
 
 RUN = ("--backends", "fake", "--examples", "my_example.py", "--profile", "smoke", "--device", "cpu")
@@ -23,6 +24,7 @@ def test_more_threads_than_cores_are_remarked_on_in_the_plan(bench: Bench) -> No
     assert "cores here" not in bench(*RUN, "--threads", "1", "--dry-run").out
 
 
+@pytest.mark.processes
 def test_a_python_is_looked_for_on_path(bench: Bench) -> None:
     bench.patch.setenv("PATH", str(Path(sys.executable).parent))
     assert bench(*RUN, "--python", f"fake={Path(sys.executable).name}", "--dry-run").status == 0

@@ -35,7 +35,7 @@ NAMES = [
     (("",), "no command ''"),
     (("run", "fake"), "Unrecognized arguments: fake", "`--backends fake`"),
     ((*RUN, "extra"), "Unrecognized arguments: extra"),
-    (("--backends",), "expected one argument"),
+    (("--backends",), "needs a value"),
     (("--backends", "fakke"), "no backend 'fakke'", "did you mean fake"),
     (("--backends", "keras2/tenserflow"), "did you mean keras2/tensorflow"),
     (("--backends", "Theano"), "did you mean theano"),
@@ -72,10 +72,10 @@ NUMBERS += [((*RUN, "--memory-limit", size), "a size such as 8GiB") for size in 
 NUMBERS += [(("resume", "--retry", text), "failed, timeout") for text in ("", "ok", "failed,interrupted")]
 
 OPTIONS = [
-    ((*RUN, "--profile", "quik"), "invalid choice: 'quik'", "quick"),
+    ((*RUN, "--profile", "quik"), "there is no 'quik'", "quick"),
     ((*RUN, "--image-data-format", "nchw"), "'nchw' is not one of native, channels_first", "channels_last"),
     (("parity", *RUN[:2], "--threads", "1,2"), "--threads: `parity` takes one value", "`run` takes several"),
-    ((*RUN, "--data", "fake"), "invalid choice: 'fake'", "synthetic"),
+    ((*RUN, "--data", "fake"), "there is no 'fake'", "synthetic"),
     ((*RUN, "--seeds", "random"), "'random' is not same, different or a number from 2 to 1,000"),
     ((*RUN, "--seeds", "1"), "'1' is not same, different or a number"),
     ((*RUN, "--seeds", "3", "--repeats", "2"), "--seeds with a number says how often", "leave out --repeats"),
@@ -87,7 +87,7 @@ OPTIONS = [
     ((*RUN, "--baseline", "jax"), "--baseline 'jax' is not one of the run's backends", "keras9/fake"),
     ((*RUN, "--baseline", "fakke"), "did you mean fake"),
     ((*RUN, "--baseline", ""), "--baseline '' is not one of the run's backends"),
-    ((*RUN, "--baseline"), "expected one argument"),
+    ((*RUN, "--baseline"), "needs a value"),
     ((*RUN, "--device", "tpu"), "use auto, cpu, gpu or gpu:N"),
     ((*RUN, "--device", "gpu"), "no NVIDIA GPU was found", "--device cpu"),
     ((*RUN, "--device", "gpu:7"), "no NVIDIA GPU was found"),
@@ -106,6 +106,7 @@ OPTIONS = [
     ((*RUN, "--python", "fake=no/such/python"), "there is no Python at"),
     ((*RUN, "--python", "fake=~no-such-user/python"), "there is no Python at"),
     ((*RUN, "--python", "fake=my_example.py"), "my_example.py, does not start"),
+    ((*RUN, "--python", "fake=my_example.py", "--dry-run"), "my_example.py, does not start"),
     ((*RUN, "--python", "fake=my_example.py,as-is"), "my_example.py, does not start"),
     (("list", "--python", "fake"), "not of the form"),
     ((*RUN, "--python", "fake=python1.5"), "there is no Python at", "nor on PATH a python1.5"),

@@ -61,10 +61,10 @@ REQUESTS = [
     (("doctor", "fake"), "Unrecognized arguments: fake"),
     (("doctor", "--python", "fake=no/such/python"), "there is no Python at"),
     (("doctor", "--device", "gpu:9"), "no NVIDIA GPU was found"),
-    (("parity", "--backends", "fake", "--examples", "my_example.py", "--form", "wrong"), "invalid choice: 'wrong'"),
+    (("parity", "--backends", "fake", "--examples", "my_example.py", "--form", "wrong"), "there is no 'wrong'"),
     (("parity",), "required: --backends"),
     (("setup",), "required: --backends"),
-    (("report", "--baseline"), "expected one argument"),
+    (("report", "--baseline"), "needs a value"),
     (("report", "."), ". has no run.json"),
     (("report", ""), "There is no run ''"),
     (("report", "my_example.py"), "There is no run 'my_example.py'"),
@@ -73,10 +73,10 @@ REQUESTS = [
     ((*RUN, "--name", "../outside"), "choose one without '/'"),
     ((*RUN, "--name", "/tmp/outside"), "choose one without '/'"),
     ((*RUN, "--name", "x" * 300), "too long"),
-    ((*RUN, "--pass-env"), "expected one argument"),
+    ((*RUN, "--pass-env"), "needs a value"),
     ((*RUN, "--pass-env", "A=b"), "takes only the name of a variable"),
     ((*RUN, "--repeats", "1e3"), "whole number"),
-    ((*RUN, "--profile", "random"), "invalid choice: 'random'"),
+    ((*RUN, "--profile", "random"), "there is no 'random'"),
 ]
 
 

@@ -134,7 +134,7 @@ def test_the_commit_from_which_a_model_returns_something_else_is_found(bench: Be
         ({"package": "keras=/proc"}, "/proc is not a git checkout"),
         ({"package": "keras"}, "'main' is not a version, such as 3.8 or 3.15.1; for commits, name a checkout"),
         ({"example": "my_example.py"}, "--example EXAMPLE or --script FILE, one of them"),
-        ({"by": "speed"}, "invalid choice: 'speed'"),
+        ({"by": "speed"}, "there is no 'speed'"),
     ],
 )
 def test_wrong_requests_are_one_sentence(

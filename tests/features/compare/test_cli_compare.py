@@ -238,7 +238,7 @@ def test_another_machine_is_refused_by_row_and_compared_on_request(compare: Comp
         (("before", "after", "--fail-above", "nan"), "'nan' is not a ratio above 0"),
         (("before", "after", "--allow", "speed"), "'speed' is not one of machine, fingerprint"),
         (("before", "after", "--allow", ","), "not one of machine, fingerprint"),
-        (("before", "after", "--format", "xml"), "invalid choice: 'xml'"),
+        (("before", "after", "--format", "xml"), "there is no 'xml'"),
         (("before", "after", "--results", "nowhere"), "There is no run 'before'"),
     ],
 )
@@ -307,7 +307,7 @@ def test_what_is_printed_fits_the_terminal_and_has_no_colour(
 
 def test_an_unknown_format_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     said = call(capsys, "compare", "mine", "mine", "--format", "xml")
-    assert (said.status, said.out) == (2, "") and "invalid choice: 'xml'" in said.err
+    assert (said.status, said.out) == (2, "") and "there is no 'xml'" in said.err
 
 
 def typed(text: str) -> list[list[str]]:

@@ -352,7 +352,7 @@ def test_a_missing_package_says_how_to_add_it(bench: Bench) -> None:
         (("--with", "not a package!"), "'not a package!' is not a package, such as pandas"),
         (("--with", "a @ https://host/\udcff"), "is not a package, such as pandas"),
         (("--max-epochs", "0"), "'0' is not a whole number from 1"),
-        (("--workdir", "elsewhere"), "invalid choice: 'elsewhere'"),
+        (("--workdir", "elsewhere"), "there is no 'elsewhere'"),
         (("--epochs", "3"), "Unrecognized arguments: --epochs 3"),
     ],
 )

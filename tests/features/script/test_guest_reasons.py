@@ -55,9 +55,9 @@ def test_shims_are_advised_where_they_serve(error: Exception, tmp_path: Path) ->
 def test_input_without_an_answer_says_how_to_give_one(tmp_path: Path) -> None:
     error = EOFError("EOF when reading a line")
     assert told(error, tmp_path).endswith(
-        "EOF when reading a line; it asks for input: give it the answers by `< FILE`"
+        "EOF when reading a line; it reads standard input: put the answers into a file, and add `< FILE`"
     )
-    assert "asks for input" not in told(EOFError("Ran out of input"), tmp_path)  # of pickle
+    assert "standard input" not in told(EOFError("Ran out of input"), tmp_path)  # of pickle
 
 
 @pytest.mark.parametrize(
@@ -66,6 +66,7 @@ def test_input_without_an_answer_says_how_to_give_one(tmp_path: Path) -> None:
         ("yaml", "; --with pyyaml installs it"),
         ("pandas", "; --with pandas installs it"),
         ("my_helpers", "; if that is a package, --with my_helpers installs it"),
+        ("kbench", "; a program that kbench measures does without it"),
     ],
 )
 def test_a_name_that_nobody_knows_may_be_no_package(

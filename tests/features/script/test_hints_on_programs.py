@@ -31,7 +31,7 @@ MISTAKES = [
     ("script terms.py --backends jax", "an expression has thousands of terms"),
     ("script train.py -- --backends jax", "the program's own arguments: put --backends before it."),
     ("script train.py --backends jax --variant --mask", "`--variant=--mask`"),
-    ("script train.py --backends --threads 2", "Argument --backends: expected one argument"),
+    ("script train.py --backends --threads 2", "--backends needs a value"),
     ("script -m train.py --backends jax", "leave out -m: `script train.py`."),
     ("script train.py --backends jax --with pandas numpy", "`--with pandas,numpy`"),
 ]

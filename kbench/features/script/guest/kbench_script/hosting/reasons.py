@@ -32,7 +32,7 @@ FEEDS = {
     "torch": ("torch", re.compile(r"\bDataLoader\b|\btorch\.utils\b")),
 }
 # google.colab is there on Colab alone; under both names others have put packages.
-NOT_TO_INSTALL = ("google", "kbench")
+NOT_TO_INSTALL = {"google": "", "kbench": "; a program that kbench measures does without it"}
 PIP = re.compile(r"pip install `?([\w-]+)")
 
 
@@ -69,7 +69,7 @@ def reason_of(
         found["kind"] = "unsupported"
     message = (in_words(*own[-1]) + ": " if own else "") + found["message"]
     if package in NOT_TO_INSTALL:
-        pass
+        message += NOT_TO_INSTALL[package]
     elif isinstance(error, ModuleNotFoundError) and package and not is_there(package):
         message += _installs([package, *_absent(files, program)], program)
     elif isinstance(error, ImportError) and PIP.search(message):
@@ -77,7 +77,7 @@ def reason_of(
     elif isinstance(error, ImportError) and _absent_in(message):
         message += _installs(_absent_in(message), program)
     elif isinstance(error, EOFError) and str(error) == "EOF when reading a line":  # of input()
-        message += "; it asks for input: give it the answers by `< FILE`"
+        message += "; it reads standard input: put the answers into a file, and add `< FILE`"
     elif not isinstance(error, OSError):
         helps = [advice for served, advice in program["may_help"] if re.search(served, message)]
         message += "".join("; " + one for one in helps)
