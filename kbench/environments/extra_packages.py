@@ -48,8 +48,8 @@ def ensure(environment: Environment, requirements: Sequence[str], report: Callab
             try:
                 with whole(folder) as made:
                     _make(environment, made, wanted, fixed, log)
-            except installers.InstallFailed as failure:
-                raise Unavailable(f"{named} cannot be added to its environment: {failure} (see {log})") from None
+            except installers.InstallFailed as why:
+                raise Unavailable(f"{named} cannot be added to its environment: {why} (see {log.parent})") from None
     return replace(environment, packages=folder)
 
 

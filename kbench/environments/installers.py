@@ -170,18 +170,18 @@ def _ends_with_this_process() -> Callable[[], None]:
 
 def essence(output: str) -> str:
     """One line from an installer's output: what failed, and the innermost cause that uv names."""
-    lines = [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", output).splitlines() if line.strip()]
+    lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", output).splitlines() if line.strip()]
     parts: list[str] = []
-    for line in lines:
-        text = line.strip()
-        marked = re.match(r"(?:\u00d7|error:|├─▶|╰─▶|Caused by:|cause:)\s*(.*)", text, re.IGNORECASE)
-        if marked:
+    for text in lines:
+        if marked := re.match(r"(?:\u00d7|error:|├─▶|╰─▶|Caused by:|cause:)\s*(.*)", text, re.IGNORECASE):
             parts.append(marked[1])
         elif parts and not re.match(r"(?:hint|help|warning)\b", text):
             parts[-1] += " " + text.lstrip("│ ")
     if not parts:
-        return lines[-1].strip()[:300] if lines else ""
-    text = parts[0] if len(parts) == 1 else f"{parts[0].rstrip('. :')}: {parts[-1]}"
+        return lines[-1][:300] if lines else ""
+    conflicts = re.findall(r"Because (\S+ depends on \S+) and (\S+==\S+), we can", re.sub(r"\{.*?\}", "", parts[-1]))
+    cause = f"{conflicts[-1][0]}, but {conflicts[-1][1]} is installed" if conflicts else parts[-1]
+    text = parts[0] if len(parts) == 1 else f"{parts[0].rstrip('. :')}: {cause}"
     return text.rstrip(". ")[:300]
 
 

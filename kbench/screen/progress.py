@@ -13,7 +13,7 @@ from tqdm import tqdm
 from kbench.cells.runner import EpochProgress, Listener
 from kbench.planning.tasks import CellTask
 from kbench.records import workloads
-from kbench.records.values import CHANNELS_FIRST, OK, Outcome
+from kbench.records.values import CHANNELS_FIRST, OK, UNAVAILABLE, Outcome
 from kbench.records.workloads import Workload
 from kbench.screen.terminal import QUIET, USUAL, VERBOSE, cell_title, print_note
 from kbench.screen.time_left import TimeLeft
@@ -129,9 +129,9 @@ class Progress:
         seconds = "" if outcome.seconds is None else f" in {outcome.seconds:.1f} s"
         number = "" if task.timing else f"[{self._done}/{len(self._tasks)}] "
         line = f"{number}{cell_title(task)}: {outcome.status}{seconds}"
-        if outcome.status != OK:
+        if outcome.status not in (OK, UNAVAILABLE):  # of which a note said why
             print_note(f"{line}: {plain(outcome.reason)}")
-        elif not sys.stderr.isatty() or self._detail == VERBOSE:
+        elif outcome.status != OK or not sys.stderr.isatty() or self._detail == VERBOSE:
             print_note(line)
 
     def _show(self, task: CellTask) -> None:

@@ -314,6 +314,13 @@ def test_variables_are_filled_in_for_the_cell(tmp_path: Path, cache: Path, monke
             "Failed to download `a==1`: dns error: no host",
         ),
         ("warning: x\nerror: No space left (os error 28)\n", "No space left (os error 28)"),
+        (
+            "  \u00d7 No solution found:\n  ╰─▶ Because tool<1 depends on numpy<2 and numpy==2.4,\n"
+            "      we can conclude that tool<1 cannot be used.\n\n"
+            "      Because tool>=1 depends on numpy{python < '3.12'}>=1.2,<2.1 and\n"
+            "      numpy{python < '3.12'}==2.4, we can conclude that all versions of tool cannot be used.\n",
+            "No solution found: tool>=1 depends on numpy>=1.2,<2.1, but numpy==2.4 is installed",
+        ),
         ("error: Failed to fetch\n  Caused by: timed out\n\nhint: try later\n", "Failed to fetch: timed out"),
     ],
 )

@@ -11,24 +11,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kbench.errors import UserError
-from kbench.features.parity import KIND, agreement, events
+from kbench.features.parity import agreement, events
 from kbench.features.parity.events import Parity, ParityLayer
 from kbench.features.parity.values import Agreement, Computed, LayerOutput, LayerWeights, ParityStep, Subject
 from kbench.features.script.lines import call_sites
 from kbench.records.reported import parse_facts
 from kbench.records.values import FAILED, OK, Measured, Outcome
-from kbench.store.reading import RunRecord, RunResults
+from kbench.store.reading import RunResults
 from kbench.store.runs import cell_folder
 
 if TYPE_CHECKING:
     from kbench.features.parity.values import Array
 
 MOST_BYTES = 1 << 30  # of one file: a broken guest must not use up the host's memory
-
-
-def is_parity(run: RunRecord) -> bool:
-    """Whether the run compares what backends compute, and times nothing."""
-    return run.plan.get("kind") == KIND
 
 
 def rows(run: RunResults) -> list[Agreement]:
