@@ -74,7 +74,7 @@ def _as(abouts: list[About], found: list[Pair], differing: Sequence[Difference],
 
 def _status(runs: list[str], found: list[Pair], limit: float | None) -> int:
     """The exit status, with the reason on stderr. Raises UserError if nothing could be compared."""
-    if all(pair.ratio is None for pair in found):
+    if all(pair.ratio is None and not pair.compared_epochs for pair in found):
         if unlike := _other_profile(runs, found):
             raise UserError(unlike)
         kinds = sorted({kind for pair in found for kind in pair.kinds})

@@ -15,7 +15,7 @@ SETTING, MACHINE, PACKAGE, VARIABLE = "setting", "machine", "package", "variable
 ABSENT = "-"
 # What a run's tables show anyway, or what follows from its course.
 _NOT_SETTINGS = {"backends", "examples", "named_backends", "named_examples", "device", "values"}
-_NOT_SETTINGS |= {"extra_repeats", "short", "asked"}
+_NOT_SETTINGS |= {"extra_repeats", "short", "asked", "data_sources", "example_settings"}
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,9 @@ class Difference:
 
 def differences(sides: Sequence[ComparedRun]) -> list[Difference]:
     """In the order of the kinds. Of environments only those that all sides have are compared."""
-    found = _unlike(SETTING, [_flat({**one.request, **_of(one.request, "values")}) for one in sides])
+    requests = [{**one.request, **_of(one.request, "values")} for one in sides]
+    known = set(requests[0]).intersection(*requests)  # earlier releases had fewer
+    found = _unlike(SETTING, [_flat({name: one[name] for name in one if name in known}) for one in requests])
     found += _unlike(MACHINE, [_machine(one.provenance) for one in sides])
     for kind, key in ((PACKAGE, "packages"), (VARIABLE, "variables")):
         of_backends: dict[tuple[str, tuple[str, ...]], list[str]] = {}

@@ -44,7 +44,7 @@ def pairs(runs: Sequence[ComparedRun], allowed: Collection[str] = ()) -> list[Pa
     """Each row of the first run beside the matching row of each other run; then the rows that only others have.
 
     Rows match that are the same point but for the run, and for the backend if every run is of one. Of several, the
-    one with the same layout and device is taken, or else the fastest. Rows from different machines, or with
+    one with the same layout and device is taken, or else the fastest. Times of different machines, and rows with
     different fingerprints, are not compared unless `allowed` names that.
     """
     first, *others = runs
@@ -111,10 +111,17 @@ def _pair(first: ComparedRun, other: ComparedRun, beside: Compared, allowed: Col
     kinds = tuple(kind for kind, reasons in unlike.items() if reasons and kind not in allowed)
     if kinds:
         reasons = tuple(f"{kind}: {words}" for kind in kinds for words in unlike[kind])
-        return replace(pair, refused=reasons, kinds=kinds, verdict=NOT_COMPARED)
-    reported = tuple(f"{kind}: {words}" for kind, reasons in unlike.items() for words in reasons)
+        pair = replace(pair, refused=reasons, kinds=kinds, verdict=NOT_COMPARED)
+    if FINGERPRINT in kinds:
+        return pair
     largest, epochs = _losses(mine, theirs)
-    pair = replace(pair, remarks=(*pair.remarks, *reported), largest_loss_difference=largest, compared_epochs=epochs)
+    pair = replace(
+        pair, largest_loss_difference=largest, compared_epochs=epochs, accuracy=_accuracy(one.row, two.row)
+    )
+    if kinds:  # what it learns is no matter of the machine
+        return pair
+    reported = tuple(f"{kind}: {words}" for kind, reasons in unlike.items() for words in reasons)
+    pair = replace(pair, remarks=(*pair.remarks, *reported))
     if lost := _not_finite(first, one.row, other, two.row):
         return replace(pair, refused=lost, verdict=NOT_COMPARED)
     to_target, target_interval = math.nan, None
@@ -126,7 +133,6 @@ def _pair(first: ComparedRun, other: ComparedRun, beside: Compared, allowed: Col
         ratio=None if math.isnan(ratio.value) else ratio.value,
         interval=ratio.interval,
         verdict=ratio.verdict,
-        accuracy=_accuracy(one.row, two.row),
         target_ratio=None if math.isnan(to_target) else to_target,
         target_interval=target_interval,
         target_verdict=verdict(target_interval),

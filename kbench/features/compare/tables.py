@@ -10,7 +10,7 @@ from typing import Any
 from kbench.analysis.times.intervals import differing_by_chance
 from kbench.features.compare import setup_table as setup
 from kbench.features.compare.configuration import Difference
-from kbench.features.compare.values import EQUAL, HIGHER, LOWER, WITHIN, About, Pair
+from kbench.features.compare.values import EQUAL, HIGHER, LOWER, MACHINE, WITHIN, About, Pair
 from kbench.records import axes
 from kbench.records.axes import Axis
 from kbench.records.values import AS_FAST, FASTER, NO_DIFFERENCE, NOT_COMPARED, SLOWER, Interval
@@ -61,12 +61,14 @@ def conclusion(abouts: Sequence[About], pairs: Sequence[Pair]) -> list[str]:
         if compared and alike == len(compared):
             sentences.append("No row differs by more than its interval.")
         sentences += _by_chance(counts[FASTER] + counts[SLOWER], alike)
-        with_losses = [pair for pair in compared if pair.largest_loss_difference is not None]
+        with_losses = [pair for pair in of_side if pair.largest_loss_difference is not None]
         if with_losses:
             identical = sum(pair.largest_loss_difference == 0 for pair in with_losses)
             sentences.append(f"Losses are identical in {identical} of {len(with_losses)}.")
         kinds = sorted({kind for pair in of_side if pair.verdict == NOT_COMPARED for kind in pair.kinds})
-        if kinds:
+        if kinds == [MACHINE] and with_losses:
+            sentences.append(f"Times of different machines are not compared, or only with `--allow {MACHINE}`.")
+        elif kinds:
             sentences.append(f"To compare the others anyway, add `--allow {','.join(kinds)}`.")
         sentences += _in_words(about, abouts[0], compared)
     return [*sentences, *_alone(abouts, pairs)]

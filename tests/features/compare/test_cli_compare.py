@@ -211,11 +211,15 @@ def test_another_profile_is_said_with_the_command_to_measure_with_the_same(compa
     )
 
 
-def test_another_machine_is_refused_by_row_and_compared_on_request(compare: Compare) -> None:
+def test_of_another_machine_what_is_learnt_is_compared_and_times_on_request(compare: Compare) -> None:
     said = compare("before", "other_machine")
-    assert said.status == 2
+    assert (said.status, said.err) == (0, "")
     assert "[1] machine: processor Another processor instead of A processor" in said.out
-    assert said.err == "kbench: error: Nothing could be compared: to compare them anyway, add `--allow machine`.\n"
+    assert " ".join(said.out.split()).endswith(
+        "B against A, 2 rows: 2 not compared. Losses are identical in 2 of 2. Times of different machines are not "
+        "compared, or only with `--allow machine`."
+    )
+    assert compare("before", "other_machine", "--fail-above", "9").status == 1
     allowed = compare("before", "other_machine", "--allow", "machine")
     assert (allowed.status, allowed.err) == (0, "")
     assert "[1] machine: processor Another processor instead of A processor" in allowed.out

@@ -39,7 +39,15 @@ def test_the_same_setup_has_no_difference() -> None:
 
 def test_what_followed_from_the_course_of_a_run_or_came_after_it_is_no_setting() -> None:
     more = {"short": {"a__x": [[2, 1]]}, "extra_repeats": {"a__x": [2]}, "asked": {"explain": True}}
+    more["data_sources"] = {"imdb": "real"}
     assert configuration.differences([side(REQUEST, {}), side({**REQUEST, **more}, {})]) == []
+
+
+def test_a_setting_that_an_earlier_release_did_not_have_is_no_difference() -> None:
+    newer = {**REQUEST, "threads_each": False, "values": {"workers": [1], "threads": [2]}}
+    assert configuration.differences([side(newer, {}), side({**REQUEST, "values": {"threads": [2]}}, {})]) == []
+    (found,) = configuration.differences([side(newer, {}), side({**newer, "threads_each": True}, {})])
+    assert (found.name, found.values) == ("threads_each", ("no", "yes"))
 
 
 def test_settings_machine_packages_and_variables_that_differ_are_listed() -> None:
