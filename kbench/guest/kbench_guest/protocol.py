@@ -97,10 +97,10 @@ def in_a_line(error: BaseException) -> str:
     traced = re.findall(r"^\s*(\w*(?:Error|Exception): .+)$", text, re.MULTILINE) if IN_TRACED in text else []
     if traced:
         return str(traced[-1])
-    first = (text.splitlines() or ["no message"])[0]
+    first = "".join(text.splitlines()[:1])
     bold = re.search(r"\x1b\[1m(.+?)(\x1b|\n)", text)
     more = " " + bold.group(1) if bold and bold.group(1) not in first else ""
-    return f"{type(error).__name__}: {first}{more}"
+    return ": ".join(filter(None, (type(error).__name__, first + more)))
 
 
 def reason(error: BaseException) -> Dict[str, Any]:

@@ -13,7 +13,7 @@ from kbench.features.script.lines.line_details import LikeLine, LineDetails, wit
 from kbench.features.script.lines.units import CALL, EPOCH, RUN
 from kbench.features.script.told import line_answers, unlike_calls
 from kbench.records.findings import Finding
-from kbench.records.values import FAILED, NO_DIFFERENCE, OK, SLOWER, TIMEOUT, UNAVAILABLE, Interval
+from kbench.records.values import FAILED, NO_DIFFERENCE, OK, SLOWER, TIMEOUT, UNAVAILABLE, UNSUPPORTED, Interval
 from kbench.summary import TO_DEFAULT, Ratio, Summary
 from kbench.tables import text
 
@@ -37,10 +37,12 @@ def test_failures_come_before_all_tables_once_for_all_backends_with_the_same() -
 
     rows = [line("a/x"), whole("a/x"), whole("a/y"), whole("a/z", OK, ""), whole("a/w", TIMEOUT, "it took too long.")]
     rows += [whole(name, UNAVAILABLE, "numpy cannot be added to its environment: no") for name in ("a/u", "a/v")]
+    rows += [whole("a/t", UNSUPPORTED, "line 21 uses tensorflow.reduce_mean")]
     assert line_answers.failures(rows) == [
         "train.py failed on a/x and a/y: line 9: KeyError: 0.",
         "train.py failed on a/w: it took too long.",
         "train.py could not run on a/u and a/v: numpy cannot be added to its environment: no.",
+        "train.py could not run on a/t: line 21 uses tensorflow.reduce_mean.",
     ]
     assert text.text(rows).startswith("train.py failed on a/x and a/y: line 9: KeyError: 0.\n\n")
 

@@ -9,7 +9,7 @@ from kbench.analysis.times.machine_stability import SHARE, disturbs
 from kbench.features.script.lines import call_costs
 from kbench.features.script.lines.line_details import details
 from kbench.records import axes
-from kbench.records.values import AS_FAST, FAILED, FASTER, NO_DIFFERENCE, SLOWER, TIMEOUT, UNAVAILABLE
+from kbench.records.values import AS_FAST, FAILED, FASTER, NO_DIFFERENCE, SLOWER, TIMEOUT, UNAVAILABLE, UNSUPPORTED
 from kbench.summary import TO_DEFAULT, Ratio, Summary
 from kbench.tables.answers import memory_growth
 from kbench.words.text import format_bound, listed, plain, significant
@@ -36,8 +36,8 @@ def failures(rows: Iterable[Summary]) -> list[str]:
     """What went wrong in programs, and on which backends: before all tables."""
     why: dict[tuple[str, str], list[str]] = {}
     for row in rows:
-        if row.work.once and row.work.compared and row.status in (FAILED, TIMEOUT, UNAVAILABLE):
-            did = "could not run" if row.status == UNAVAILABLE else "failed"
+        if row.work.once and row.work.compared and row.status in (FAILED, TIMEOUT, UNAVAILABLE, UNSUPPORTED):
+            did = "failed" if row.status in (FAILED, TIMEOUT) else "could not run"
             why.setdefault((f"{row.program} {did}", row.reason.rstrip(".")), []).append(row.backend)
     return [plain(f"{what} on {listed(names)}: {reason}.") for (what, reason), names in why.items()]
 
