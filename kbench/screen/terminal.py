@@ -222,10 +222,8 @@ def _may_end_ok(one: Measured) -> bool:
 
 def repeat_command(run: store.RunResults, rows: Sequence[Summary]) -> str:
     """The command that measures again what is undecided; empty where there is none, or it would settle nothing."""
-    found = open_rows(rows, PRECISION)
-    return (
-        command_to_repeat(run, str(_short(run.folder))) if settling.seconds(run, found, PRECISION) < math.inf else ""
-    )
+    settles = settling.seconds(run, open_rows(rows, PRECISION), PRECISION) < math.inf
+    return command_to_repeat(run, str(_short(run.folder))) if settles else ""
 
 
 def resume_command(run: Path, *options: str) -> str:

@@ -16,6 +16,7 @@ from kbench.summary import TO_FASTEST, Summary
 from kbench.tables import data, lost, overall, scores, sweeps
 from kbench.words.text import format_bound, listed, plain, significant
 
+THEN = "; end them, then `{}`"  # what to do where other programs used the processor
 EARLIER = 1.1  # times: a backend that is done so much earlier than the fastest is named
 
 
@@ -242,8 +243,7 @@ def _apart(row: Summary) -> float:
 def why_not(rows: Sequence[Summary], repeat_command: str = "") -> str:
     """Why some of the comparable `rows` could not be compared, and what to do about it."""
     if why := load(rows):
-        then = f", then `{repeat_command}`" if repeat_command else " and measure again"
-        return f"{why}; end them{then}"
+        return why + (THEN.format(repeat_command) if repeat_command else "; end them and measure again")
     missing = [row for row in rows if _verdict(row) == NOT_COMPARED]
     smoke = any(row.profile == "smoke" and not row.work.observed for row in missing)
     repeat = "run without --profile smoke, or with --repeats 3" if smoke else "use --repeats 3"

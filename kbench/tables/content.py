@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,7 +14,7 @@ from kbench.records.axes import Axis
 from kbench.records.values import FAILED, NO_DIFFERENCE, NOT_COMPARED, OK, TIMEOUT, Cell, base, beside_others
 from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, Figure, Summary, figures
 from kbench.tables import data, notes
-from kbench.tables.answers import answer
+from kbench.tables.answers import THEN, answer
 from kbench.tables.columns import chosen, texts
 from kbench.tables.entries import accuracy, marked, of_ratio, short_target, shows_spread, with_half
 from kbench.words.text import MISSING, plain, significant
@@ -83,12 +84,14 @@ def of_table(one: Summary | Cell) -> tuple[str, object]:
 
 
 def remarks_once(found: Iterable[Table]) -> list[Table]:
-    """Without the remarks that an earlier table also has."""
+    """Without the remarks, and the command that measures again, that an earlier table also has."""
     made: set[str] = set()
     once = []
     for one in found:
-        once.append(replace(one, remarks=tuple(remark for remark in one.remarks if remark not in made)))
-        made |= {*one.remarks}
+        before, then, after = re.split(f"({THEN.format('.*?')}|$)", one.answer, maxsplit=1)
+        answer = f"{before}{'' if then in made else then}{after.replace(then, '')}"
+        once.append(replace(one, answer=answer, remarks=tuple(each for each in one.remarks if each not in made)))
+        made |= {*one.remarks, then}
     return once
 
 

@@ -89,6 +89,18 @@ def test_what_other_programs_made_impossible_is_said_and_how_to_mend_it() -> Non
     assert answer([FASTEST_ROW, WIDE]).endswith("turns; end them and measure again.")
 
 
+def test_the_command_that_measures_again_stands_once_on_a_screen() -> None:
+    sure = replace(WIDE, backend="keras3/torch", relative_interval=None, verdict=SLOWER)
+    rough = {TO_FASTEST: dataclasses.replace(sure.ratios[TO_FASTEST], rough=True)}
+    rows = []
+    for name in "ab":
+        rows += [replace(row, example=name) for row in (FASTEST_ROW, WIDE)]
+        rows += [dataclasses.replace(replace(sure, example=name), ratios=rough)]
+    shown = " ".join(text.text(rows, 100, AGAIN).split())
+    assert shown.count(AGAIN) == 1 and shown.count("other programs used the processor in 29 of 36 turns") == 4
+    assert shown.index(AGAIN) < shown.index("b trains fastest")
+
+
 def test_of_rows_without_turns_it_is_said_without_their_number() -> None:
     rows = [replace(row, turns=0, disturbed_turns=0, others=0.9) for row in (FASTEST_ROW, WIDE)]
     assert answer(rows) == (
