@@ -89,7 +89,7 @@ def of_report(analysis: ToldRun) -> Run:
         examples=results.examples,
         summaries=summaries,
         measured=analysis.row_cells,
-        remarks=analysis.remarks,
+        remarks=analysis.notes,
         failures=[one for one in results.measured if one.outcome.status in (FAILED, TIMEOUT)],
         repeat_command=command_to_repeat(results),
         tuned=tuned(results),

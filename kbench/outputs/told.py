@@ -10,6 +10,7 @@ from kbench import hooks
 from kbench.additions import ReferenceLine, Section, Told
 from kbench.analysis.rows import Analysis
 from kbench.analysis.times import machine_stability
+from kbench.tables.answers import says_load
 from kbench.tables.content import Table
 
 
@@ -32,6 +33,11 @@ class ToldRun(Analysis):
         """These answers, what else features tell, and the sentence on the machine during the run."""
         told = (one for told in self.of_features for one in told.remarks)
         return [*self.answers, *told, *filter(None, [self.on_machine])]
+
+    @cached_property
+    def notes(self) -> Sequence[str]:
+        """The remarks that no answer on the rows makes."""
+        return [one for one in self.remarks if one != self.on_machine or not says_load(self.rows)]
 
     @cached_property
     def on_machine(self) -> str:

@@ -181,7 +181,7 @@ def _phases(
             found.append((label, name, median(parts.get(name, 0.0) for parts in ok)))
         if ok:
             in_words.append(f"{label} {significant(median(sum(parts.values()) for parts in ok))} s")
-    if not in_words:
+    if {name for _, name, _ in found} <= {"other"}:
         return None
     return _chart("phases", "where the time went", _columns(("row", "phase", "seconds"), found), in_words)
 

@@ -26,10 +26,11 @@ def learning(summaries: Sequence[Summary]) -> tuple[str, list[str]]:
             lines.append(f"{name}: {scores_apart(unlike)}.{advice(unlike)}")
     sentences = [f"{kind}: {_names(names)}." for kind, names in found.items() if names]
     if groups and not sentences:
-        examples = len({group[0].example for group in groups})
-        sentences = [
-            f"Final scores are alike in {'the one example' if examples == 1 else f'all {examples} examples'}."
-        ]
+        examples, what = (
+            len({group[0].example for group in groups}),
+            "line" if groups[0][0].work.observed else "example",
+        )
+        sentences = [f"Final scores are alike{f' in all {examples} {what}s' if examples > 1 else ''}."]
     return " ".join(sentences), lines
 
 

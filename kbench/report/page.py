@@ -179,6 +179,7 @@ def _run(
         "id": f"r{number}",
         "name": run.name,
         "title": _title(run),
+        "what": "part" if any(row.work.observed for row in run.summaries) else "example",
         "created": run.created[:16].replace("T", " "),
         "machine": run.machine,
         "command": run.command,

@@ -19,7 +19,6 @@ from kbench.screen.output import Output
 from kbench.session import interrupts
 from kbench.session.events import OnEvent
 from kbench.store import RunResults
-from kbench.tables.answers import says_load
 
 
 def measure_and_finish(measure: Callable[[OnEvent], RunResults], screen: Screen, wanted: Output) -> int:
@@ -58,8 +57,8 @@ def finish(results: RunResults, wanted: Output, instead: str = "", gain: Gain | 
     if instead:
         terminal.print_sentence(instead, wanted.beside)
     elif precision:  # else nothing is repeated, and what could not be compared says so and why
-        said = bool(analysis.on_machine) or says_load(analysis.rows)
-        terminal.print_open(results, open_rows(analysis.rows, precision), precision, wanted.beside, gain, said)
+        said, found = bool(analysis.on_machine), open_rows(analysis.rows, precision)
+        terminal.print_open(results, found, precision, wanted.beside, gain, said)
     terminal.print_how_to_resume(results, wanted.beside)
     return status(results)
 

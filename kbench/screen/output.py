@@ -12,9 +12,9 @@ from kbench.outputs.told import ToldRun
 from kbench.screen import terminal
 from kbench.screen.colors import painter
 from kbench.screen.terminal import TABLE, USUAL, VERBOSE
-from kbench.tables import answers, at_a_glance, csv, interrupted, lost, markdown, overall, text
+from kbench.tables import at_a_glance, csv, interrupted, lost, markdown, overall, text
 from kbench.tables.content import Table
-from kbench.words.text import as_json, at_blanks
+from kbench.words.text import as_json, at_blanks, listed
 
 
 @dataclass(frozen=True)
@@ -35,23 +35,19 @@ class Output:
 
 def print_written(run: store.RunResults, wanted: Output) -> None:
     """Print where the results are."""
-    plots = wanted.plots
-    earlier = not plots and any((run.folder / "plots").glob("*.png"))
-    what = "Tables, plots and raw measurements" if plots else "Tables and raw measurements"
-    if store.is_packed(run.folder):
-        what = "Tables and plots" if plots else "Tables"
-    start = "report.html; plots are in plots/" if plots else "report.html"
-    start = "report.html; plots/ is as it was" if earlier else start
-    terminal.print_folder(run.folder, what, start, wanted.beside)
+    earlier = "; plots/ is as it was" if any((run.folder / "plots").glob("*.png")) else ""
+    parts = ["Tables", *["plots"] * wanted.plots, *["raw measurements"] * (not store.is_packed(run.folder))]
+    start = f"report.html{'; plots are in plots/' if wanted.plots else earlier}"
+    terminal.print_folder(run.folder, listed(parts), start, wanted.beside)
 
 
 def print_rows(analysis: ToldRun, wanted: Output) -> None:
     """Print the rows of a run in one of the formats, with remarks on the whole run that no answer makes."""
-    run, rows, remarks = analysis.run, analysis.rows, analysis.remarks
+    run, rows = analysis.run, analysis.rows
     if wanted.form != TABLE:
         terminal.print_text(_as(wanted.form, analysis, wanted.shown))
         if wanted.form == "csv":  # which holds one table
-            for remark in remarks:
+            for remark in analysis.remarks:
                 print(remark, file=sys.stderr)
     else:
         width = terminal.width()
@@ -68,9 +64,8 @@ def print_rows(analysis: ToldRun, wanted: Output) -> None:
             )
             for one in _further(analysis, on_screen=True):
                 terminal.print_text("\n" + text.together([one], width, "in summary.md"))
-        said = [*analysis.answers, *([analysis.on_machine] if answers.says_load(rows) else [])]
-        for remark in remarks:
-            if remark not in said:
+        for remark in analysis.notes:
+            if remark not in analysis.answers:
                 print(f"\n{at_blanks(remark, width)}")
 
 

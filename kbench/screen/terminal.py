@@ -166,9 +166,13 @@ def print_open(
     every = [*{row.key: row for rows in found.values() for row in rows}.values()]
     unknown = disturbs(*every) or any(row.verdict == NOT_COMPARED for row in every)
     if gain and gain.lost:
-        rest = f"{_lost(gain)}; end other programs, then `{command}`."
+        brought, share = ("nothing", "all") if gain.disturbed == gain.turns else ("little", f"{gain.disturbed} of")
+        rest = (
+            f"The last {gain.processes} processes brought {brought}: {share} their {gain.turns} turns were disturbed"
+        )
+        rest += f"; end other programs, then `{command}`."
     elif unknown and (why := load(every)):
-        rest = "When these have ended:" if said else f"{why[0].upper()}{why[1:]}: end them, then"
+        rest = "Once other programs have ended:" if said else f"{why[0].upper()}{why[1:]}: end them, then"
         rest += f" `{command}`."
     elif math.isinf(needed):
         nothing = gain and not any(gain.shares.values())
@@ -177,12 +181,6 @@ def print_open(
     else:
         rest = f"About {10 * math.ceil(max(needed, 10.0) / 10):,} s more would settle it: `{command}`"
     print_sentence(f"Open: {named}. {rest}", file)
-
-
-def _lost(gain: Gain) -> str:
-    """What processes brought that lost their turns."""
-    brought, share = ("nothing", "all") if gain.disturbed == gain.turns else ("little", f"{gain.disturbed} of")
-    return f"The last {gain.processes} processes brought {brought}: {share} their {gain.turns} turns were disturbed"
 
 
 def _named(ranking: Point, varying: Sequence[Axis]) -> str:

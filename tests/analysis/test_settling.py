@@ -104,8 +104,8 @@ def test_nothing_is_promised_where_other_programs_disturbed_most_turns(capsys: p
     assert "Other programs used the processor in 50 of 52 turns: end them, then `" in said and "settle" not in said
     terminal.print_open(run(*PROCESSES), {FAST.ranking: rows}, said=True)
     said = " ".join(capsys.readouterr().out.split())
-    assert said.startswith("Open: mnist_cnn on keras3/torch. When these have ended: `")
-    assert said.endswith(" resume mine --budget 1m`.") and "ther programs" not in said
+    assert said.startswith("Open: mnist_cnn on keras3/torch. Once other programs have ended: `")
+    assert said.endswith(" resume mine --budget 1m`.") and "used the processor" not in said
     refused = replace(open_row(0.2), verdict=NOT_COMPARED, turns=3, disturbed_turns=1)
     said = " ".join(said_of([FAST, refused], None, capsys).split())
     assert "Other programs used the processor in 1 of 3 turns: end them, then `" in said and "settle" not in said

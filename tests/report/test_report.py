@@ -64,7 +64,7 @@ def unlike(**about: Any) -> Finding:
 
 
 def test_a_row_that_does_not_learn_like_the_others_is_named() -> None:
-    assert learning_text.learning(ALIKE) == ("Final scores are alike in the one example.", [])
+    assert learning_text.learning(ALIKE) == ("Final scores are alike.", [])
     said, each = learning_text.learning([*ALIKE, learnt("keras3/torch", 0.80, findings=(unlike(single=False),))])
     assert said == "Not learning like the others: keras3/torch in mnist_cnn."
     assert each == ["keras3/torch in mnist_cnn: validation accuracy 11.0 points lower (0.8000 against 0.9100)."]
@@ -171,6 +171,9 @@ def test_a_chart_is_there_only_where_it_shows_a_difference() -> None:
             *(measured(cell(backend=name), 1.0, 1.0, facts={"peak_memory_mib": peak}) for name, peak in pairs)
         )
 
+    other = {"guest_seconds": 9.0, "task": "train"}
+    assert "where the time went" not in titles(measured(cell(), phases={}, facts=other)), "nobody knows where"
+    assert "where the time went" in titles(measured(cell(), 1.0, 1.0, phases={}, facts=other))
     assert "peak memory" in of_memory(100.0, 200.0) and "peak memory" not in of_memory(100.0, 110.0)
 
 
@@ -288,6 +291,7 @@ def test_what_could_not_be_compared_has_no_colour_in_the_matrix_and_stands_in_th
     page = page_of(cells)
     matrix = re.search(r"<table class=\"matrix\">.*?</table>", page, re.DOTALL)
     assert matrix and re.findall(r"<td class=\"none\">([^<]*)</td>", matrix[0]) == ["?1.00", "?99.0"]
+    assert '<td class="number"><span class="whole">?1.00</span></td>' in page
     assert "data-best" not in matrix[0] and "?, without a colour: could not be compared" in page
     assert 'class="headline">mnist_cnn could not be compared: one epoch each is too few' in page
 
