@@ -43,6 +43,14 @@ ADVICE = [
     ("resume sent", "kbench unpack sent", "", "sent"),
     ("script -m train.py --backends jax", "script train.py", f"--backends jax {PLAN}", "Plan: "),
     ("clean", "kbench clean environments", "", "Nothing to free."),
+    ("", "kbench --help", "", "usage: "),
+    ("run --backends jax --script train.py", "kbench script train.py", f"--backends jax {PLAN}", "Plan: "),
+    ("compare small mine", "--profile quick", PLAN, "Plan: "),
+    ("compare mine other published", "compare latest published", "", "mnist_cnn"),
+]
+# (what is typed, what its message says to add to that, what that prints)
+ADDED = [
+    ("compare mine reference", "--allow fingerprint,machine", "B: reference"),
 ]
 
 
@@ -58,9 +66,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     fates = [(cell(backend=f"keras3/{name}"), 1.0, Outcome(OK)) for name in ("jax", "torch")]
     for name in ("mine", "other", "sent"):
         fake_run(runs, fates, name)
+    fake_run(runs, [(cell(backend="keras3/jax", profile="smoke", samples=128), 1.0, Outcome(OK))], "small")
     store.pack(runs / "sent", runs / "sent.kbench.zip")
     (runs / "sent" / "run.json").unlink()
     return tmp_path
+
+
+@pytest.mark.parametrize(("typed", "advice", "prints"), ADDED, ids=lambda value: str(value)[:40])
+def test_what_is_advised_to_add_works(
+    folder: Path, capsys: pytest.CaptureFixture[str], typed: str, advice: str, prints: str
+) -> None:
+    assert advice in advised(call(capsys, *shlex.split(typed)))
+    then = call(capsys, *shlex.split(f"{typed} {advice}"))
+    assert then.status == 0 and prints in then.out, then
 
 
 def advised(said: Said) -> list[str]:
