@@ -45,7 +45,7 @@ def request(
 ) -> Request:
     """The request for `run` or `script` with these options. Raises UserError."""
     if wrong := [one for one in given if one in _NOT_ASKED]:
-        raise UserError(f"{wrong[0]} says not what is measured: leave it out, or call kbench.run.")
+        raise UserError(f"{wrong[0]} does not say what is measured: leave it out, or call kbench.run.")
     if script is None:
         return _request(_options("run", {"backends": backends, "examples": examples, **given}, arguments))
     return _request(_options("script", {"file": script, "backends": backends, **given}, arguments))

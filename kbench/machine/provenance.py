@@ -98,7 +98,7 @@ def other_differences(provenance: Mapping[str, Any], other: Mapping[str, Any]) -
         "kernel": lambda of: _object(of.get("system")).get("kernel"),
         "GPU drivers": lambda of: ", ".join(str(_object(one).get("driver")) for one in of.get("gpus") or ()),
         "memory (MiB)": lambda of: of.get("memory_mib"),
-        "kbench": lambda of: " ".join(map(str, _object(of.get("kbench")).values())),
+        "kbench": lambda of: " ".join(str(one)[:12] for one in [*_object(of.get("kbench")).values()][:2]),
     }
     both = [(words, fact(provenance), fact(other)) for words, fact in facts.items()]
     return [f"{words} {own} instead of {theirs}" for words, own, theirs in both if own != theirs]

@@ -206,7 +206,7 @@ def _failed_processes(found: Finding) -> str:
 def _late_return(found: Finding) -> str:
     function = workloads.workload_for(found.aspect).function or "fit"
     seconds = significant(found.own)
-    return f"each {function} takes {seconds} s more after its last batch (mean), which is in no time here"
+    return f"each {function} takes {seconds} s more after its last batch (mean), which no time here includes"
 
 
 def _memory_growth(found: Finding) -> str:
@@ -255,7 +255,7 @@ def advice(found: Finding) -> str:
 
 def _score_apart(found: Finding) -> str:
     others = found.reference or "the others"
-    return f"it may learn otherwise than {others}, or this is chance: {scores_apart(found)}. `--seeds 5` tells"
+    return f"it may learn differently from {others}, or this is chance: {scores_apart(found)}. `--seeds 5` tells"
 
 
 KINDS: Mapping[str, Callable[[Finding], str]] = {

@@ -200,7 +200,7 @@ def test_more_trainings_are_asked_for_where_one_is_unusual_but_no_proof() -> Non
     scores = [{"val_accuracy": one} for one in (0.9445, 0.941, 0.9475, 0.9245)]
     (note,) = row_of(of_all(scores, work=MLP), "keras3/tensorflow").notes
     assert note == (
-        "it may learn otherwise than the others, or this is chance: validation accuracy 2.0 points lower (0.9245 "
+        "it may learn differently from the others, or this is chance: validation accuracy 2.0 points lower (0.9245 "
         "against 0.9445). `--seeds 5` tells"
     )
 

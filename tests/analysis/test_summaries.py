@@ -200,9 +200,9 @@ def test_what_fit_takes_after_its_last_batch_is_told_and_said_where_it_is_much()
     told: dict[str, Any] = {"teardown_seconds": [9.0, 0.0, 0.3]}
     (row,) = summarise([measured(cell(), 5.0, 2.0, 2.0, **told)])
     assert row.teardown_seconds == pytest.approx(0.15), "of the steady epochs"
-    assert row.notes == ("each fit takes 0.150 s more after its last batch (mean), which is in no time here",)
+    assert row.notes == ("each fit takes 0.150 s more after its last batch (mean), which no time here includes",)
     (row,) = summarise([measured(cell(), 5.0, 2.0, 2.0, facts={"task": "infer"}, **told)])
-    assert row.notes == ("each predict takes 0.150 s more after its last batch (mean), which is in no time here",)
+    assert row.notes == ("each predict takes 0.150 s more after its last batch (mean), which no time here includes",)
     (row,) = summarise([measured(cell(), 5.0, 4.0, 4.0, **told)])
     assert row.teardown_seconds == pytest.approx(0.15) and row.notes == (), "less than a twentieth"
     (row,) = summarise([measured(cell(), 5.0, 2.0, 2.0)])

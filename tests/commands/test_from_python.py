@@ -115,7 +115,7 @@ def test_a_request_is_the_one_that_the_same_command_keeps(bench: Bench) -> None:
     asked = kbench.request("fake", "my_example.py", repeats=2, seeds="different", **SMOKE)
     kept = json.loads((bench.results / "mine" / "run.json").read_text())["request"]
     assert json.loads(msgspec.json.encode(asked)) == kept
-    with pytest.raises(UserError, match="no_plots says not what is measured"):
+    with pytest.raises(UserError, match="no_plots does not say what is measured"):
         kbench.request("fake", "my_example.py", no_plots=True)
 
 

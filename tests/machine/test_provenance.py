@@ -32,6 +32,13 @@ def test_what_is_read_is_json_and_in_full() -> None:
     assert read["gpus"] == []
 
 
+def test_another_kbench_is_told_by_its_version_and_commit() -> None:
+    one, other = ({"kbench": {"version": "0.1.0", "commit": letter * 40, "dirty": False}} for letter in "ab")
+    said = "kbench 0.1.0 aaaaaaaaaaaa instead of 0.1.0 bbbbbbbbbbbb"
+    assert provenance.other_differences(one, other) == [said]
+    assert provenance.other_differences(one, {"kbench": {**one["kbench"], "dirty": True}}) == []
+
+
 def test_gpus_are_passed_on_without_what_identifies_the_card() -> None:
     read = provenance.read([Device("cpu"), GPU], "")
     assert read["gpus"] == [
