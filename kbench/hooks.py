@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import pkgutil
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from kbench.planning.request import Request
     from kbench.planning.tasks import CellTask
     from kbench.records.axes import Axis
-    from kbench.records.values import Backend, Build, Device, Example
+    from kbench.records.values import Backend, Build, Device, Environment, Example
     from kbench.records.workloads import Workload
     from kbench.store import RunRecord, RunResults
 
@@ -93,6 +93,12 @@ class Hooks:
     @_declares(firstresult=True)
     def changed_files(self, folder: Path, thorough: bool) -> Sequence[str]:  # type: ignore[empty-body]
         """The files of an environment that are not as its packages brought them; thorough: it reads them all."""
+
+    @_declares(firstresult=True)
+    def with_packages(
+        self, environment: Environment, request: Request, report: Callable[[str], None]
+    ) -> Environment | None:
+        """A backend's environment with what the request adds to it; None for nothing. Raises Unavailable."""
 
     @_declares
     def tools(self) -> Sequence[DoctorFinding]:  # type: ignore[empty-body]
@@ -273,6 +279,11 @@ def add_packages(backend: Backend, build: Build, folder: Path, log: Path) -> boo
 def changed_files(folder: Path, thorough: bool = False) -> Sequence[str]:
     """The files of an environment that are not as its packages brought them, in site-packages."""
     return plugins().hook.changed_files(folder=folder, thorough=thorough) or ()
+
+
+def with_packages(environment: Environment, request: Request, report: Callable[[str], None]) -> Environment:
+    """The environment with what the request adds to it. Raises Unavailable."""
+    return plugins().hook.with_packages(environment=environment, request=request, report=report) or environment
 
 
 def tools() -> list[DoctorFinding]:

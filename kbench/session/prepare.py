@@ -16,7 +16,7 @@ from kbench.cells import compiling, launcher, orphans, runner
 from kbench.cells.spec import LOAD, RunPaths
 from kbench.datasets import as_keras
 from kbench.datasets.as_keras import Served
-from kbench.environments import ensure, extra_packages, interpreters
+from kbench.environments import ensure, interpreters
 from kbench.errors import Unavailable, UserError
 from kbench.machine import devices
 from kbench.planning.plan import Plan
@@ -159,14 +159,12 @@ def make_environments(
 ) -> dict[tuple[str, str], Environment | str]:
     """Backend and build -> their environment, or why there is none; `missing` are told to be made."""
     made: dict[tuple[str, str], Environment | str] = {}
-    script = plan.request.script
     for backend, build in plan.environments():
         try:
             choice = plan.request.python(backend.name)
             with making.telling(backend.name, missing, on_event):
                 environment = ensure.ensure(backend, build, explicit=choice, report=notes(on_event))
-                packages = script.packages if script else ()
-                made[backend.name, build.name] = extra_packages.ensure(environment, packages, notes(on_event))
+                made[backend.name, build.name] = hooks.with_packages(environment, plan.request, notes(on_event))
         except Unavailable as error:
             on_event(SessionNote(f"{backend.name}: unavailable: {error}"))
             made[backend.name, build.name] = str(error)

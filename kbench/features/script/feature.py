@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kbench.analysis.rows import Analysis
     from kbench.planning.request import Request
     from kbench.planning.tasks import CellTask
+    from kbench.records.values import Environment
 
 
 @hooks.fills
@@ -89,6 +90,15 @@ def planned(request: Request) -> Sequence[str]:
     if request.script is None:
         return ()
     return [*planned.lines(request.script), *planned.of_example(Path(request.examples[0]).expanduser())]
+
+
+@hooks.fills
+def with_packages(environment: Environment, request: Request, report: Callable[[str], None]) -> Environment | None:
+    """Those of `--with`, and those that the program names itself."""
+    from kbench.features.script import added_packages
+
+    asked = request.script.packages if request.script else ()
+    return added_packages.ensure(environment, asked, report) if asked else None
 
 
 @hooks.fills

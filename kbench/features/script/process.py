@@ -10,8 +10,7 @@ from kbench import hooks
 from kbench.base.paths import portable
 from kbench.cells.spec import RunPaths, keras_files
 from kbench.datasets import as_keras
-from kbench.environments import extra_packages
-from kbench.features.script import declared
+from kbench.features.script import added_packages, declared
 from kbench.features.script.notebooks import names_of
 from kbench.features.script.workdir import Place
 from kbench.planning.tasks import CellTask
@@ -40,7 +39,7 @@ def told(task: CellTask, run_paths: RunPaths, place: Place) -> dict[str, Any]:
         "pythons": declared.minors(of_task.get("requires_python", "")),
         "asked": list(of_task.get("packages", ())),
         "downloads": portable(as_keras.folder()),
-        "packages": extra_packages.versions(environment),
+        "packages": added_packages.versions(environment),
         "packages_folder": portable(environment.packages) if environment.packages else "",
         "frameworks": sorted(run_paths.frameworks),
         "files": keras_files(run_paths),

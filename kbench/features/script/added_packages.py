@@ -30,8 +30,6 @@ def ensure(environment: Environment, requirements: Sequence[str], report: Callab
     The environment's own versions stay. Raises Unavailable if the requirements conflict with them, UserError for an
     environment of the user's, which is not changed.
     """
-    if not requirements:
-        return environment
     named = without_passwords(", ".join(requirements))
     if environment.folder is None:
         raise UserError(f"{environment.backend} uses an environment of your own as it is: install {named} there")
