@@ -257,3 +257,16 @@ def test_a_row_without_a_finite_score_hides_no_other() -> None:
     assert noted(of_all(scores)) == {}
     odd = {"loss": 5.0, "val_loss": 6.0}
     assert noted(of_all([*scores, odd], names=(*NAMES, "keras3/torch"))) == {"keras3/torch": ["learning"]}
+
+
+def test_a_loss_that_was_as_far_off_after_the_first_epoch_may_come_from_initial_weights_of_its_own() -> None:
+    work, own = ("my_model", 768, 5, 32, 0), {"weights": "backend", "first_step": None}
+    falls, began_higher = (0.171, 0.108, 0.0794, 0.0593, 0.0454), (0.390, 0.236, 0.191, 0.156, 0.126)
+    names = ("keras3/jax", "keras3/torch")
+    assert noted(of_all([{"loss": falls}, {"loss": began_higher}], ROUNDING, work, own, names=names)) == {
+        "keras3/torch": ["score apart"]
+    }
+    slower = (0.171, 0.160, 0.150, 0.138, 0.126)
+    assert noted(of_all([{"loss": falls}, {"loss": slower}], ROUNDING, work, own, names=names)) == {
+        "keras3/torch": ["learning"]
+    }

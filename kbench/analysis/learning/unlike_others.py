@@ -71,10 +71,10 @@ def unlike_rows(table: Table, known: Mapping[str, Priors] | None = None) -> list
         del found[max(found, key=lambda position: found[position])]
     accused: list[tuple[Summary, Finding]] = []
     for position, (chance, score) in sorted(found.items()):
-        row = table.rows[position]
-        if chance <= CHANCE:
+        row, once = table.rows[position], len(table.trainings[0]) == 1
+        if chance <= CHANCE and not (once and _far_at_first(having[score], score, row)):
             accused.append((row, _finding("learning", having, row, score)))
-        elif chance <= UNUSUAL and len(table.trainings[0]) == 1:
+        elif chance <= UNUSUAL and once:
             accused.append((row, _finding("score apart", having, row, score)))
     return accused
 
@@ -153,6 +153,20 @@ def _matters(table: Table, score: str, place: int) -> bool:
     least = OWN_START if table.kind == START and len(table.trainings[0]) == 1 else POINT
     least *= 1.0 if score.endswith("accuracy") else max(abs(usual), table.start)
     return abs(own - usual) >= least and (worse or len(table.others(place)[0]) > 1)
+
+
+def _far_at_first(table: Table, score: str, row: Summary) -> bool:
+    """Whether half of how far a loss is off, as a logarithm, was there after the first epoch, of rows that began with
+    weights of their own: then those may be all that differs.
+    """
+    if table.kind != START or not score.endswith("loss"):
+        return False
+    place = table.rows.index(row)
+    first = [getattr(its[0][0].epochs[0], score) or math.nan for its in table.trainings]
+    usual = median(first[other] for rows in table.others(place)[0] for other in rows)
+    pairs = (first[place], usual), (table.final(score, place), _usual(table, score, place))
+    begun, ended = (math.log(own / other) if own > 0 < other else math.nan for own, other in pairs)
+    return 2 * begun * ended >= ended**2
 
 
 def _finding(
