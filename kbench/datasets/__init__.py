@@ -18,7 +18,7 @@ INPUTS = ("image", "flat", "sequence")
 
 __all__ = [
     "INPUTS", "REAL", "SYNTHETIC", "MissingFile", "MissingFiles", "Needed", "Origin", "cache_folder", "describe",
-    "is_published", "names", "origin", "prepare", "title", "to_bring",
+    "is_published", "names", "origin", "prepare", "title",
 ]  # fmt: skip
 
 
@@ -35,13 +35,6 @@ def title(name: str) -> str:
 def is_published(name: str) -> bool:
     """Whether there are real data of that name, and synthetic ones in their place; other data are only themselves."""
     return name in REGISTRY and bool(REGISTRY[name].variants)
-
-
-def to_bring(name: str) -> str:
-    """Which files the dataset consists of and where they are published, as a part of a sentence."""
-    files = origins.to_download(REGISTRY[name])
-    at = files[0].addresses[0].removesuffix(files[0].name)
-    return f"{', '.join(file.name for file in files)} from {at}"
 
 
 def cache_folder() -> Path:

@@ -25,9 +25,5 @@ def is_synthetic(row: Summary) -> bool:
 
 def remark(row: Summary) -> str:
     """What to do for real data."""
-    if not datasets.is_published(row.data):
-        return "Synthetic data: same shapes, easier to learn; accuracies mean little."
-    return (
-        "Synthetic data: same shapes, easier to learn; accuracies mean little. For the real ones, put "
-        f"{datasets.to_bring(row.data)} into a folder named by KBENCH_DATA."
-    )
+    how = " `--data real` takes the real ones, or says which files to get." if datasets.is_published(row.data) else ""
+    return f"Synthetic data: same shapes, easier to learn; accuracies mean little.{how}"

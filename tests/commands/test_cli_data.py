@@ -49,7 +49,9 @@ def test_without_real_data_an_example_runs_on_synthetic_data_and_everything_says
     assert "words (smoke: 32 of 48 samples, 2 epochs, batch 8, synthetic data, cpu)" in printed
     assert "digits (smoke: 32 of 48 samples, 2 epochs, batch 8, real data, cpu)" in printed
     assert printed.count("Synthetic data: same shapes") == 1, said.out
-    assert "For the real ones, put imdb.npz from https://storage.googleapis.com/" in printed
+    assert "`--data real` takes the real ones, or says which files to get." in printed
+    refused = offline.measure("--data", "real", examples="words.py")
+    assert refused.status == 2 and "imdb.npz from https://storage.googleapis.com/" in " ".join(refused.err.split())
     run = offline.last()
     assert run.request["data_sources"] == {"imdb": "synthetic", "mnist": "real"}
     rows = dict([*line.split(",")[:1], line] for line in (run.folder / "summary.csv").read_text().splitlines())
