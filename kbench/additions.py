@@ -66,6 +66,7 @@ class FurtherOptions:
     # Option, as in Python -> what the shell completes it to.
     completions: Mapping[str, Callable[[], list[str]]] = field(default_factory=dict)
     examples: Path | None = None  # a text, below those of the command
+    says_why: str = ""  # the option of these that finds out why rows differ
 
 
 @dataclass(frozen=True)

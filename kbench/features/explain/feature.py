@@ -42,7 +42,13 @@ def further_options() -> Mapping[str, FurtherOptions]:
     title, usual = "why backends differ", ("--explain",)
     of_run = FurtherOptions(title, tuple(_OPTIONS), _OPTIONS, usual=usual, kept=True)
     of_program = FurtherOptions(
-        title, tuple(_OPTIONS), _OPTIONS, usual=usual, kept=True, budget={"explain": BUDGET_OF_PROGRAM}
+        title,
+        tuple(_OPTIONS),
+        _OPTIONS,
+        usual=usual,
+        kept=True,
+        budget={"explain": BUDGET_OF_PROGRAM},
+        says_why="--explain",
     )
     return {"run": of_run, "script": of_program}
 

@@ -192,6 +192,7 @@ class OfLine(msgspec.Struct, frozen=True):
 
     returned: Returned | None = None
     in_fits: InFits = InFits()
+    says_why: str = ""  # the option that finds out why rows differ, where it was not given
 
 
 def of_line(facts: Facts) -> OfLine:

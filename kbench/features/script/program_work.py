@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kbench import hooks
 from kbench.additions import TableColumns, WorkKind
 from kbench.analysis.row_figures import RowProcesses
 from kbench.analysis.times import memory_growth
@@ -36,8 +37,12 @@ class ProgramWork(WorkKind):
     workloads = WORKLOADS
 
     def row_cells(self, measured: Sequence[Measured], request: Mapping[str, object]) -> Sequence[Measured]:
-        """By line."""
-        return call_sites.by_line(measured, asked=asked_lines.wanted(request))
+        """By line. What says why they differ is named if it was not asked for."""
+        given = request.get("asked")
+        asked = given if isinstance(given, dict) else {}
+        told = (one.says_why for one in hooks.further_options("script"))
+        why = next((one for one in told if one and not asked.get(one.strip("-").replace("-", "_"))), "")
+        return call_sites.by_line(measured, asked=asked_lines.wanted(request), says_why=why)
 
     def row(self, processes: RowProcesses, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         """With its part of the program's time, and whether memory and time grow with each call."""

@@ -49,6 +49,7 @@ def public() -> dict[str, Public]:
     found |= {"layers.Conv2D": window, "layers.MaxPooling2D": pool, "layers.GlobalMaxPooling1D": ()}
     found |= {"layers.BatchNormalization": (("axis", 0, -1),), "layers.Dense": (("units", 1, None),)}
     found |= {"optimizers.RMSprop": (("momentum", 0, 0.0),), "optimizers.Adam": (), "optimizers.Adadelta": ()}
+    found |= {"optimizers.ScheduleFreeAdamW": ()}
     found |= {"layers.ReLU": ()}
     found |= {"activations.hard_sigmoid": (("x", 1, None),)}
     return {name: Public(name, parameters) for name, parameters in found.items()}

@@ -9,9 +9,13 @@ import pytest
 from fake_runs import cell, measured, replace
 
 from kbench.analysis.summaries import summarise
+from kbench.base.paths import project_folder
+from kbench.features.script.events import OfLine, Site, of_line
 from kbench.features.script.lines.units import EPOCH
+from kbench.features.script.program_work import ProgramWork
 from kbench.features.script.told import unlike_calls
-from kbench.records.values import Measured
+from kbench.records.values import SCRIPT, Measured
+from kbench.selection.backends import load_all
 from kbench.summary import Summary
 
 SITE = "train.py: fit, line 9"
@@ -163,3 +167,34 @@ def test_other_metrics_are_not_told_apart(one: Measured, other: Measured) -> Non
 def test_an_accuracy_of_many_samples_is_told_apart() -> None:
     found = rows(with_metrics("a", accuracy=0.3, samples=9600), with_metrics("b", accuracy=0.4, samples=9600))
     assert "has another accuracy than keras9/a" in unlike_calls.sentences(list(found.values()))[0]
+
+
+FAULT = [{"what": ["10 steps"], "bound": 2.0, "optimizer": "Adam", "fault": True, "reason": "Adam has a fault."}]
+ADAM = {"class_name": "Adam"}
+
+
+def test_a_known_fault_is_named_with_what_says_more_and_is_no_reason_to_allow_more() -> None:
+    def fit(name: str, loss: float, **facts: Any) -> Measured:
+        return line(name, loss, optimizer=ADAM, of_kind=OfLine(says_why="--explain"), **facts)
+
+    said = unlike_calls.sentences(list(rows(fit("a", 1.14), fit("b", 1.0, explained=FAULT)).values()))
+    assert said == [
+        "On keras9/b, fit, line 9 is unlike keras9/a in the loss of epoch 1: 1.00 instead of 1.14, from the same "
+        "weights and batches, so it is not compared. A known difference may be why: Adam has a fault. The same "
+        "command with --explain says where they part."
+    ]
+
+
+def test_what_says_why_is_the_option_of_a_feature_that_was_not_given() -> None:
+    sites = {"fit, line 9": Site("fit, line 9", "train", {})}
+    program = measured(cell("train.py", "a/x"), 3.0, 1.0, facts={"task": SCRIPT, "of": {"site": sites}})
+    one = replace(program, epochs=tuple(msgspec.structs.replace(each, site="fit, line 9") for each in program.epochs))
+    for asked, option in (({}, "--explain"), ({"trace": True}, "--explain"), ({"explain": True}, "")):
+        first, *_ = ProgramWork().row_cells([one], {"asked": asked})
+        assert of_line(first.facts).says_why == option
+
+
+@pytest.mark.parametrize(("backend", "faults"), [("jax", 0), ("torch", 1), ("tensorflow", 2)])
+def test_what_is_known_of_an_optimizer_on_each_backend_is_declared(backend: str, faults: int) -> None:
+    known = load_all(project_folder("backends"))[f"keras3/{backend}"].explained
+    assert sum(one.optimizer == "ScheduleFreeAdamW" and one.fault for one in known) == faults

@@ -38,19 +38,19 @@ def is_fit(site: str) -> bool:
 
 
 def by_line(
-    measured: Sequence[Measured], by_call: bool = True, asked: Collection[int] = frozenset()
+    measured: Sequence[Measured], by_call: bool = True, asked: Collection[int] = frozenset(), says_why: str = ""
 ) -> list[Measured]:
     """The cells, with those of scripts split by line, in the order in which lines were first called.
 
     A line that fits often is timed by its calls, or without `by_call` by its epochs. asked: lines that the user wants
-    to see, whatever part of the time they take.
+    to see, whatever part of the time they take. says_why: the option that finds out why they differ, if any is left.
     """
     if all(one.facts.task != SCRIPT for one in measured):
         return list(measured)
     often = _often(measured) if by_call else frozenset[str]()
     found: dict[Line, list[Measured]] = {}
     for one in measured:
-        for part in _sites(one, often):
+        for part in _sites(one, often, says_why):
             found.setdefault(_line(part), []).append(part)
     found = _one_loop(found)
     small = [name for name in found if not (any(map(_matters, found[name])) or numbers(name[1]) & {*asked})]
@@ -140,7 +140,7 @@ def _part(one: Measured, name: str, facts: Mapping[str, Any], **changes: Any) ->
     return with_facts(replace(one, cell=cell, **changes), **{**whole, "program_seconds": seconds, **facts})
 
 
-def _sites(one: Measured, often: frozenset[str]) -> Iterable[Measured]:
+def _sites(one: Measured, often: frozenset[str], says_why: str) -> Iterable[Measured]:
     program = one.facts.program
     # A call that returned is measured, even if the program failed later.
     ended = replace(one.outcome, status=OK, reason="") if program and one.outcome.status in LATER else one.outcome
@@ -161,7 +161,7 @@ def _sites(one: Measured, often: frozenset[str]) -> Iterable[Measured]:
                 **facts,
                 "task": about.task,
                 "unit": STEP if name.startswith(LOOP) else CALL if by_call else EPOCH,
-                "of_kind": events.OfLine(returned, in_fits),
+                "of_kind": events.OfLine(returned, in_fits, says_why),
                 "probe_scales": returned.scales if returned else one.facts.probe_scales,
                 "site_seconds": in_fits.seconds if fits else call_costs.total(calls),
                 "losses": _losses(one, name, epochs),

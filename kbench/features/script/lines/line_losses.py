@@ -14,6 +14,7 @@ from statistics import median_low
 from kbench.analysis.sameness import fingerprints
 from kbench.analysis.sameness.declared import explains, may_be_why
 from kbench.analysis.sameness.epoch_losses import BY_CHANCE, ENOUGH, ERRORS, FLOOR, KNOWN, OF_FEW, UNSTABLE
+from kbench.features.script import events
 from kbench.features.script.lines.finding_kinds import OTHER_METRIC
 from kbench.features.script.lines.units import EPOCH
 from kbench.records.findings import Finding
@@ -73,9 +74,9 @@ def _difference(one: Measured, reference: Measured) -> Finding | None:
     if (unlike := _unlike(one, reference)) is None:
         return None
     number, own, other = unlike
-    how = Finding(
-        kind="epoch", aspect="loss", reference=reference.cell.backend, own=own, other=other, about={"epoch": number}
-    )
+    option = events.of_line(one.facts).says_why
+    about = {"epoch": number, **({"says why": option} if option else {})}
+    how = Finding(kind="epoch", aspect="loss", reference=reference.cell.backend, own=own, other=other, about=about)
     return how.perhaps(may_be_why(one, reference, _QUANTITIES))
 
 
@@ -137,7 +138,7 @@ def _allowed(one: Measured, other: Measured) -> float:
         each.bound_of_loss
         for mine, its in ((one, other), (other, one))
         for each in mine.facts.explained
-        if explains(each, mine.facts, _QUANTITIES, its.cell.backend, as_shipped=True)
+        if not each.fault and explains(each, mine.facts, _QUANTITIES, its.cell.backend, as_shipped=True)
     ]
     chance = any(map(draws, facts)) or any(each.own_code for each in facts) or known
     return max([BY_CHANCE if chance else KNOWN, *known])

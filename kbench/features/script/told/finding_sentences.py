@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 from kbench.additions import FindingKind
 from kbench.features.script.lines.finding_kinds import (
@@ -37,13 +38,23 @@ def ends(several: Iterable[Finding], backend: str = "") -> tuple[str, ...]:
     first = [f"is {sentence(networks[0])}, so it is not compared"] if sizes else []
     generation = "" if sizes else _generation(backend)
     training = all_of(one for one in known if is_of_training(one, generation) and not one.is_amount_of_work)
-    losses = (f"is {how}, so it is not compared" for how in all_of(one for one in known if one.kind == "epoch"))
+    apart = {sentence(replace(one, reference="")): one for one in reversed(known) if one.kind == "epoch"}
+    losses = [*map(_of_losses, reversed(apart.values()))]
     return (
         *first,
         *losses,
         *(f"is {how}" for how in training),
         *all_of(one for one in known if one.kind in (NO_TRAINING, OTHER_METRIC)),
     )
+
+
+def _of_losses(found: Finding) -> str:
+    """That a fit loses otherwise, why as far as that is known, and what to type for more."""
+    why, option = found.about.get("perhaps"), found.about.get("says why")
+    about = {name: value for name, value in found.about.items() if name != "perhaps"}
+    text = f"is {sentence(replace(found, about=about))}, so it is not compared"
+    text += f". A known difference may be why: {why.rstrip('.')}" if why else ""
+    return f"{text}. The same command with {option} says where they part" if option else text
 
 
 def is_of_training(finding: Finding, generation: str = "") -> bool:
