@@ -36,10 +36,10 @@ from kbench.tables.text import text
 NAN = math.nan
 
 
-def line(backend: str, ratio: float = 1.0, **changes: Any) -> Summary:
+def line(backend: str, ratio: float = 1.0, example: str = "train.py: fit, line 8", **changes: Any) -> Summary:
     about = {"unit": CALL, "relative_to_fastest": ratio, "turns": 12, **changes}
     about |= {} if ratio == 1 else {"relative_interval": Interval(0.97 * ratio, 1.03 * ratio), "verdict": SLOWER}
-    return summary(backend, "train.py: fit, line 8", **about | changes)
+    return summary(backend, example, **about | changes)
 
 
 def test_calls_that_compile_say_how_often_and_how_long() -> None:
@@ -233,6 +233,7 @@ def test_that_it_calls_no_fit_is_said_only_where_no_call_has_a_table(sites: tupl
     assert any(finding.kind == NO_CALLS for finding in whole.findings) == said
 
 
+WHOLE: Any = {"example": "train.py: whole program", "unit": RUN}
 REFUSED = {"relative_interval": None, "resampled_values": None, "verdict": NOT_COMPARED, "turns": 12}
 
 
@@ -267,11 +268,25 @@ def test_tables_of_the_whole_that_say_nothing_are_not_on_the_screen_and_in_summa
     shown, page = text(refused()), "\n".join(one.heading for one in tables(refused()))
     assert "fit, line 8" in shown and "outside Keras" not in shown and "whole program" not in shown
     assert "outside Keras" in page and "whole program" in page
-    assert "whole program" in text(refused(findings=(Finding(kind="told", own="it has a note"),)))
+    noted = text(refused(findings=(Finding(kind="told", own="it has a note"),)))
+    assert "whole program" in noted and "outside Keras" not in noted
     assert "whole program" in text(refused(status=FAILED, reason="no")), "how it ended"
     assert "outside Keras" in text(refused()[2:]), "there is nothing else"
-    sure = [*refused()[2:], line("keras3/jax"), line("keras3/torch", 2.0)]
-    assert "whole program" in text(sure)
+    lines = [line("keras3/jax"), line("keras3/torch", 2.0)]
+    assert "whole program" not in text([*refused()[2:], *lines]), "only lines were compared"
+    assert "whole program" in text([*lines, line("keras3/jax", **WHOLE), line("keras3/torch", 2.0, **WHOLE)])
+    assert "whole program" in text([lines[0], line("keras3/jax", **WHOLE)]), "it has nothing to be compared with"
+    assert "whole program" not in text([lines[0], line("keras3/jax", **WHOLE, disturbed_turns=12)])
+
+
+@pytest.mark.parametrize(("own", "shown"), [(0.1, False), (3.0, True)])
+def test_what_is_outside_of_keras_has_a_table_on_the_screen_where_it_is_much(own: float, shown: bool) -> None:
+    outside: Any = {"unit": REST, "total_seconds": 4.0 + own, "phases": {"import": 4.0}, "relative_to_fastest": None}
+    whole = line("keras3/jax", **WHOLE, total_seconds=10.0)
+    rows = [line("keras3/jax"), summary("keras3/jax", "train.py: outside Keras", **outside), whole]
+    assert ("outside Keras" in text(rows)) == shown
+    busy = [*rows[:2], replace(whole, turns=12, disturbed_turns=12)]
+    assert "outside Keras" not in text(busy), "the machine's time is in it"
 
 
 def test_why_a_program_failed_stands_once_on_the_screen() -> None:

@@ -12,11 +12,13 @@ from kbench.features.script.lines.call_sites import is_fit
 from kbench.features.script.lines.finding_kinds import NO_SUM
 from kbench.features.script.lines.line_details import details
 from kbench.features.script.lines.sums import WITHIN
+from kbench.records.axes import SITE
 from kbench.records.values import NOT_COMPARED, OK
 from kbench.summary import TO_FASTEST, Summary
 from kbench.tables.content import comparison, metric
 from kbench.words.text import MISSING, listed, plain, significant
 
+MUCH = 0.2  # of a program: if its own Python takes more, that has a table
 SHOWN = 0.01  # of an epoch: callbacks that take more have a column
 _SETTINGS = frozenset(("lr", "learning_rate"))  # which callbacks write beside scores
 _WHOLE = ("",)  # the table as a whole
@@ -41,15 +43,28 @@ def _counted(number: int, what: str) -> str:
 
 
 def on_screen(rows: Sequence[Summary], of_run: Sequence[Summary]) -> bool:
-    """Whether the table of these rows says something: of a program of which no times could be compared only its lines
-    do, and what ended otherwise or has notes.
+    """Whether the table of these rows says something: beside lines, the whole of a program does where times of it
+    could be compared, or of a single backend told, and what is outside where that is much; so does what ended
+    otherwise or has notes.
     """
     program = [row for row in of_run if row.program == rows[0].program]
-    ratios = [row.ratios[TO_FASTEST] for row in program if TO_FASTEST in row.ratios]
-    unknown = [one.verdict == NOT_COMPARED for one in ratios if one.value != 1]
-    told = any(row.status != OK or row.unranked or row.notes or row.metrics for row in program if row.work.once)
-    lines = any(row.work.repeated for row in program)
-    return rows[0].work.repeated or told or not lines or not unknown or not all(unknown)
+    if rows[0].work.repeated or not any(row.work.repeated for row in program):
+        return True
+    if any(row.status != OK or row.unranked or row.notes or row.metrics for row in rows):
+        return True
+    if rows[0].work.compared:
+        ratios = [row.ratios[TO_FASTEST] for row in rows if TO_FASTEST in row.ratios]
+        verdicts = [one.verdict for one in ratios if one.value != 1]
+        return any(one != NOT_COMPARED for one in verdicts) if verdicts else not disturbs(*rows)
+    wholes = {row.key.without([SITE]): row for row in program if row.work.once and row.work.compared}
+    return any(_own_share(row, wholes.get(row.key.without([SITE]))) > MUCH for row in rows)
+
+
+def _own_share(outside: Summary, whole: Summary | None) -> float:
+    """What the program itself takes of its time, which is neither Keras's nor its import."""
+    if whole is None or not whole.total_seconds or disturbs(whole):
+        return 0.0
+    return ((outside.total_seconds or 0.0) - outside.phases.get("import", 0.0)) / whole.total_seconds
 
 
 def columns(rows: Sequence[Summary]) -> Columns:
