@@ -61,8 +61,7 @@ class FurtherOptions:
     of_programs: bool = False  # whether they are for a program of the user's
     kept: bool = False  # whether the request keeps them, as `asked`; then Python has them, too
     budget: Mapping[str, float] = field(default_factory=dict)  # option, as in Python -> seconds, the default with it
-    # Argument of the command -> further words that it takes.
-    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # argument -> further words that it takes
     # Option, as in Python -> what the shell completes it to.
     completions: Mapping[str, Callable[[], list[str]]] = field(default_factory=dict)
     examples: Path | None = None  # a text, below those of the command
