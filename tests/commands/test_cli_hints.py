@@ -12,6 +12,7 @@ from fake_bench import EXAMPLE, call, gets_hint
 from fake_runs import cell, fake_run
 
 from kbench.cli import arguments
+from kbench.cli.options import how
 from kbench.records.values import OK, Outcome
 
 MISTAKES = [
@@ -113,6 +114,17 @@ def test_help_has_the_usual_options_and_help_all_the_others(capsys: pytest.Captu
     assert all(f"\n  {option}" in everything for option in ("--backends", "--interleave", "--timeout"))
     assert len(usual.splitlines()) < 80 < len(everything.splitlines())
     assert [len(re.findall(r"(?m)^  (?:-h, )?--", one)) for one in (usual, everything)] == [16, 41]
+
+
+@pytest.mark.parametrize("command", [*arguments.commands()])
+def test_the_help_of_an_option_names_no_option_and_no_backends_that_the_command_does_not_have(command: str) -> None:
+    names = arguments.names_of(command)
+    helps = {name: str(how(name, command).get("help", "")) for name in names}
+    others = {name: {*re.findall(r"(?<![\w`-])--[a-z-]+", text)} - {*names} for name, text in helps.items()}
+    of_programs = {"--variant": {"--units", "--mask"}}
+    assert {name: found for name, found in others.items() if found} == (of_programs if command == "script" else {})
+    without_keras = "native" in helps.get("--backends", "")
+    assert without_keras <= (command in ("run", "setup", "parity"))
 
 
 @pytest.mark.parametrize("columns", [40, 80, 120])

@@ -46,6 +46,10 @@ def commands() -> Mapping[str, Command]:
                 *OF_CELLS, "--name", "--dry-run", "--results",
             ),
             declared={
+                "--backends": {
+                    "help": "names shown by `list` (the part after the slash is enough if it is unique), a "
+                    "generation such as keras3, or all"
+                },
                 "--only": {
                     "default": "",
                     "metavar": "PATTERNS",

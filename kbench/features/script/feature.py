@@ -21,6 +21,7 @@ from kbench.additions import (
 from kbench.cli.groups import HOW_OFTEN, MORE, SHOWN, WHAT
 from kbench.features.script import options
 from kbench.records import axes
+from kbench.records.values import PRECISION
 
 if TYPE_CHECKING:
     from kbench.analysis.rows import Analysis
@@ -47,6 +48,15 @@ def commands() -> Mapping[str, Command]:
             ),
             declared={
                 **options.OPTIONS,
+                "--backends": {"help": options.BACKENDS},
+                "--repeats": {
+                    "help": "run it on each backend N times, in new processes (default: once, then as often as "
+                    "--precision and --budget require)"
+                },
+                "--precision": {
+                    "help": "rows within this share of the fastest are as fast; measure until each is that or slower "
+                    f"(default: {PRECISION}; not with --repeats)"
+                },
                 "--init": {
                     "choices": ("seeded", "backend"),
                     "default": "backend",

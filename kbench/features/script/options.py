@@ -21,6 +21,9 @@ def _packages(text: str) -> tuple[str, ...]:
         raise argparse.ArgumentTypeError(str(error).partition(": ")[2].rstrip(".")) from None
 
 
+BACKENDS = (  # without the groups that have no Keras
+    "names shown by `list` (the part after the slash is enough if it is unique), a generation such as keras3, or all"
+)
 # Of `script`, and some of other commands that take a program.
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "file": {

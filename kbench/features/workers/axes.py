@@ -17,12 +17,12 @@ def scaling(cell: Cell | Point) -> str:
 
 
 def _threads() -> Axis:
-    """That of the core, with what it means for several workers."""
+    """That of the core, with what it means for several workers, which only `run` can have."""
     (axis,) = (axis for axis in AXES if axis.name == THREADS)
     assert axis.asked
     process = "of each process"
     words = axis.asked.help.replace(process, f"{process}, and with --workers of each worker")
-    return replace(axis, asked=replace(axis.asked, help=words))
+    return replace(axis, asked=replace(axis.asked, help_of={**axis.asked.help_of, "run": words}))
 
 
 OF_FEATURE = (
