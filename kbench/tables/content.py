@@ -9,6 +9,7 @@ from functools import partial
 from itertools import groupby
 
 from kbench import hooks
+from kbench.analysis.times.machine_stability import disturbs
 from kbench.records import axes
 from kbench.records.axes import Axis
 from kbench.records.values import FAILED, NO_DIFFERENCE, NOT_COMPARED, OK, TIMEOUT, Cell, base, beside_others
@@ -16,7 +17,7 @@ from kbench.summary import TO_BASELINE, TO_DEFAULT, TO_FASTEST, Figure, Summary,
 from kbench.tables import data, notes
 from kbench.tables.answers import THEN, answer
 from kbench.tables.columns import chosen, texts
-from kbench.tables.entries import accuracy, marked, of_ratio, short_target, shows_spread, with_half
+from kbench.tables.entries import accuracy, marked, of_ratio, short_target, shows_spread, timed, with_half
 from kbench.words.text import MISSING, plain, significant
 
 _MARKS = {
@@ -105,7 +106,8 @@ def table(
     """The table of one example. `rows` is not empty; new footnotes are added to those of the tables above."""
     footnotes = [] if footnotes is None else footnotes
     above = len(footnotes)
-    columns = chosen({**_columns(rows), "status": lambda row: _status(row, footnotes, brief)}, rows, shown)
+    entries = {name: partial(timed, name, column) for name, column in _columns(rows).items()}
+    columns = chosen({**entries, "status": lambda row: _status(row, footnotes, brief)}, rows, shown)
     about = _remarks(rows)
     usual = {"backend", "channels", "device", "recurrent", "kernel", "verdict", "status"}
     return Table(
@@ -316,6 +318,7 @@ def _remarks(rows: Sequence[Summary]) -> _Remarks:
     above = {
         **dict.fromkeys(beside_others({row.backend: row.beside_newer for row in rows}), True),
         data.remark(first): data.is_synthetic(first),
+        "?time: disturbed, so not to be relied on.": any(map(disturbs, rows)),
     }
     kind, unit = first.work.told_by, first.work.unit
     on_training = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from kbench.analysis.times.machine_stability import disturbs
 from kbench.analysis.times.shown_ratios import is_rough
 from kbench.records.values import Interval
 from kbench.summary import TO_BASELINE, TO_FASTEST, Summary
@@ -24,6 +25,17 @@ def with_half(value: float | None, interval: Interval | None) -> str:
         return f"{significant(value)} ± {significant(half, 2)}"
     shown = ends(interval)
     return significant(value) if shown == MISSING else f"{significant(value)} ({shown})"
+
+
+def is_time(heading: str) -> bool:
+    """Whether the column with this heading has times, or what is computed of a row's time alone."""
+    return heading in ("seconds", "% of limit") or heading.endswith(("(s)", "/s")) or heading.startswith(("s/", "s "))
+
+
+def timed(heading: str, column: Callable[[Summary], str], row: Summary) -> str:
+    """The entry of a column, marked if it is a time that other programs disturbed."""
+    shown = column(row)
+    return f"?{shown}" if is_time(heading) and disturbs(row) and shown != MISSING else shown
 
 
 def of_ratio(kind: str, row: Summary) -> str:

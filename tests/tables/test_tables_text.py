@@ -76,6 +76,15 @@ def test_the_mark_of_what_could_not_be_compared_has_the_reason() -> None:
     assert remark(FAST, load) == "", "the answer says that other programs used the processor"
 
 
+def test_times_that_other_programs_disturbed_are_marked_and_those_of_other_rows_are_not() -> None:
+    disturbed = replace(SURE, turns=4, disturbed_turns=3)
+    shown = of_rows([disturbed, replace(FAR, turns=4, disturbed_turns=1)])
+    marked = next(line for line in shown.splitlines() if line.startswith(f"| {SURE.backend}"))
+    plain_row = next(line for line in shown.splitlines() if line.startswith(f"| {FAR.backend}"))
+    assert marked.count("?") == 3 and "?" not in plain_row
+    assert "?time: disturbed, so not to be relied on." in shown and "?time" not in of_rows([SURE, FAR])
+
+
 def test_a_table_names_the_kernel_only_where_there_are_recurrent_layers() -> None:
     found = table([replace(FAST, recurrent_kernel="scan"), replace(SLOW, recurrent_kernel="loop"), BROKEN])
     place = found.columns.index("kernel")

@@ -43,7 +43,7 @@ def line(backend: str, ratio: float = 1.0, example: str = "train.py: fit, line 8
 
 
 def test_calls_that_compile_say_how_often_and_how_long() -> None:
-    about = {"calls": 10, "first_calls": 10}
+    about: dict[str, Any] = {"calls": 10, "first_calls": 10}
     fast = line("keras3/jax", epoch_seconds=0.5, compile_seconds=0.01, **about)
     slow = line("keras2/theano", 3.0, epoch_seconds=1.5, compile_seconds=1.4, **about)
     assert answer([fast, slow]).endswith(
@@ -219,7 +219,7 @@ def test_the_score_that_is_asked_for_is_left_out_last(names: tuple[str, ...], la
 
 def test_on_a_narrow_page_it_stands_where_other_times_do_not() -> None:
     scores = {"loss": 0.1, "specificity_at_sensitivity": 0.5}
-    about = {"metrics": scores, "total_seconds": 9.0, "unit": EPOCH, "steps": 10}
+    about: dict[str, Any] = {"metrics": scores, "total_seconds": 9.0, "unit": EPOCH, "steps": 10}
     rows = [line(backend, ratio, **about) for backend, ratio in (("keras3/jax", 1.0), ("keras2/theano", 2.0))]
     shown, _, left_out = text(rows, 85).partition("Not shown for lack of width")
     assert "specificity_at_sensitivity" in shown

@@ -16,6 +16,7 @@ from kbench.records.axes import SITE
 from kbench.records.values import NOT_COMPARED, OK
 from kbench.summary import TO_FASTEST, Summary
 from kbench.tables.content import comparison, metric
+from kbench.tables.entries import is_time
 from kbench.words.text import MISSING, listed, plain, significant
 
 MUCH = 0.2  # of a program: if its own Python takes more, that has a table
@@ -76,20 +77,15 @@ def columns(rows: Sequence[Summary]) -> Columns:
     if work.compared:
         found |= comparison(rows)
     found |= _others(rows)
-    timed = {name: partial(_with_mark, name, column) if _is_time(name) else column for name, column in found.items()}
+    timed = {name: partial(_left_out, name, column) if is_time(name) else column for name, column in found.items()}
     return timed | {plain(name): partial(metric, name) for name in _scores(rows)}
 
 
-def _is_time(heading: str) -> bool:
-    return heading == "seconds" or heading.endswith(("(s)", "/s")) or heading.startswith("s/")
-
-
-def _with_mark(heading: str, column: Callable[[Summary], str], row: Summary) -> str:
-    """A time that others' work is in is told as such, and one that was left out."""
+def _left_out(heading: str, column: Callable[[Summary], str], row: Summary) -> str:
+    """A time that was left out, as its sum fails, is told as such."""
     shown, fails = column(row), row.has(NO_SUM)
-    if shown == MISSING and fails and (fails.aspect == WITHIN or not heading.endswith("(s)")):
-        return "?"
-    return f"?{shown}" if disturbs(row) and shown != MISSING else shown
+    missing = shown == MISSING and fails and (fails.aspect == WITHIN or not heading.endswith("(s)"))
+    return "?" if missing else shown
 
 
 def optional(rows: Sequence[Summary]) -> list[str]:
@@ -152,10 +148,8 @@ def remarks(rows: Sequence[Summary]) -> dict[str, tuple[str, ...]]:
     weights = "Weights, sample order and dropout are the program's own; --init seeded gives all the same start."
     around = "around: of a call, outside its epochs and their validation."
     own_weights = is_fit(first.site) and any(row.weights == "its own" for row in rows)
-    load = "?time: disturbed, so not to be relied on."
     return {
         **({weights: _WHOLE} if own_weights else {}),
-        **({load: _WHOLE} if any(map(disturbs, rows)) else {}),
         **dict.fromkeys((*_on_first_times(rows), *_on_epochs(rows)), _WHOLE),
         **({around: ("around (s)",)} if is_fit(first.site) and first.work.by_call else {}),
     }
