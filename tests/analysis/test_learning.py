@@ -270,3 +270,11 @@ def test_a_loss_that_was_as_far_off_after_the_first_epoch_may_come_from_initial_
     assert noted(of_all([{"loss": falls}, {"loss": slower}], ROUNDING, work, own, names=names)) == {
         "keras3/torch": ["learning"]
     }
+
+
+def test_trainings_of_other_numbers_of_epochs_are_not_compared() -> None:
+    learns, stopped = (1.6, 0.9, 0.5, 0.2, 0.03), (1.8, 1.7, 1.6)
+    names, own = ("keras3/tensorflow", "keras3/jax"), {"weights": "backend", "first_step": None}
+    work = ("my_model", 64, 5, 64, 0)
+    assert noted(of_all([{"loss": learns}, {"loss": stopped}], ROUNDING, work, own, names=names)) == {}
+    assert noted(of_all([{"loss": learns[:3]}, {"loss": stopped}], ROUNDING, work, own, names=names)) != {}

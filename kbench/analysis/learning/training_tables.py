@@ -131,7 +131,7 @@ def compared(rows: Sequence[Summary]) -> list[list[Summary]]:
 
 
 def tables(rows: Sequence[Summary], cells: Mapping[RowKey, Sequence[Measured]]) -> list[Table]:
-    """The rows to compare, with those of their trainings that all of them have."""
+    """The rows to compare, with those of their trainings that all of them have; none that stopped early on some."""
     found = []
     for group in compared(rows):
         group = [row for row in group if row.key in cells]
@@ -139,6 +139,7 @@ def tables(rows: Sequence[Summary], cells: Mapping[RowKey, Sequence[Measured]]) 
         seeds = sorted(set.intersection(*({*its} for its in by_seed))) if len(group) > 1 else []
         if seeds:
             trainings = [[its[seed] for seed in seeds] for its in by_seed]
+        if seeds and len({len(one.epochs) for its in trainings for each in its for one in each}) == 1:
             found.append(Table(group, trainings, *_kind(group, trainings)))
     return found
 

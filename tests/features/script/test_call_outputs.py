@@ -340,3 +340,12 @@ def test_why_outputs_are_not_compared_is_kept(changes: dict[str, Any], why: str)
     rows = call_outputs.add_notes(summarise(cells), cells)
     for told in (details(row).outputs_not_compared for row in rows):
         assert told.startswith(why) if why else told == ""
+
+
+def test_scores_that_agree_are_told_where_no_outputs_are_known() -> None:
+    scored = {"outputs": [], "scales": [], "scores": {"loss": 1.904}}
+    cells = [call(name, returned(**scored)) for name in ("keras3/tensorflow", "keras3/jax")]
+    assert [details(row).scores_agree for row in call_outputs.add_notes(summarise(cells), cells)] == [True, True]
+    apart = call("keras3/jax", returned(**{**scored, "scores": {"loss": 2.5}}))
+    rows = call_outputs.add_notes(summarise([cells[0], apart]), [cells[0], apart])
+    assert not any(details(row).scores_agree for row in rows) and any(row.findings for row in rows)

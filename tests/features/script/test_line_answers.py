@@ -94,6 +94,8 @@ def test_outputs_that_agree_and_repeats_that_do_are_told() -> None:
     assert line_answers.on_rows(rows) == ["Outputs agree, to 2e-07 of the largest number."]
     same = [with_details(row, outputs_apart=0.0) for row in rows]
     assert line_answers.on_rows(same) == ["Outputs agree, to the last bit."]
+    scored = [line(name, PREDICT, scores_agree=True) for name in ("a/x", "a/y")]
+    assert line_answers.on_rows(scored) == ["Scores agree."]
     unlike = [line(name, PREDICT, outputs_not_compared="they are drawn at random") for name in ("a/x", "a/y")]
     assert line_answers.on_rows(unlike) == ["Outputs are not compared: they are drawn at random."]
     repeated = [line("a/x", deterministic=True, seeds=1), line("a/y", deterministic=True, seeds=1)]

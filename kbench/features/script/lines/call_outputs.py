@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from kbench.analysis.sameness import first_outputs
 from kbench.analysis.sameness.first_outputs import Outputs
@@ -74,40 +75,34 @@ def add_notes(rows: Sequence[Summary], measured: Iterable[Measured]) -> list[Sum
     found: dict[RowKey, Finding] = {}
     for cell, one in compare(measured):
         found.setdefault(cell.key, one)
-    apart, reasons = _alike(measured), _why_not(measured)
-    told = [
-        with_details(row, outputs_apart=apart.get(row.key), outputs_not_compared=reasons.get(row.key, ""))
-        for row in rows
-    ]
+    known = _known(measured)
+    told = [with_details(row, **known.get(row.key, {})) for row in rows]
     return [replace(row, findings=(*row.findings, found[row.key])) if row.key in found else row for row in told]
 
 
-def _alike(measured: Iterable[Measured]) -> dict[RowKey, float]:
-    """How far the outputs of rows are from those of others with the same inputs and weights, where all agree."""
-    found: dict[RowKey, float] = {}
+def _known(measured: Iterable[Measured]) -> dict[RowKey, dict[str, Any]]:
+    """What rows are told, as fields of their details: how far their outputs are from those of others with the same
+    inputs and weights, or that their scores agree, where all do; or why they are not compared.
+    """
+    found: dict[RowKey, dict[str, Any]] = {}
     for group in _groups(measured):
-        known = [one for one in group if one.outputs is not None]
-        random = any(one.told.random for one in known)  # then nothing is shown
-        if len(known) < 2 or random or any(_how(one, known[0]) != () for one in known[1:]):
-            continue
-        for one in known:
-            pairs = [(one.outputs, other.outputs) for other in known]
-            found.setdefault(one.measured.cell.key, max(first_outputs.apart(a, b) for a, b in pairs if a and b))
+        for one in group if len(group) > 1 else ():
+            found.setdefault(one.measured.cell.key, _of_call(one, group))
     return found
 
 
-def _why_not(measured: Iterable[Measured]) -> dict[RowKey, str]:
-    """Why nothing is known of whether the outputs of rows agree, where that is so."""
-    found: dict[RowKey, str] = {}
-    for group in _groups(measured):
-        hows = [(one, _how(one, group[0])) for one in group[1:]]
-        unknown = next((one for one, how in hows if how is None), None)
-        returns = all(one.told.outputs or one.told.scores for one in group)
-        if returns and unknown is not None and not any(how for _, how in hows):
-            why = _reason(unknown.told, group[0].told)
-            for one in group:
-                found.setdefault(one.measured.cell.key, why)
-    return found
+def _of_call(one: _Call, group: Sequence[_Call]) -> dict[str, Any]:
+    hows = [(other, _how(other, group[0])) for other in group[1:]]
+    unknown = next((other for other, how in hows if how is None), None)
+    if any(how for _, how in hows) or not all(each.told.outputs or each.told.scores for each in group):
+        return {}
+    if unknown is not None:
+        return {"outputs_not_compared": _reason(unknown.told, group[0].told)}
+    if any(each.told.random for each in group):
+        return {}
+    pairs = [(one.outputs, other.outputs) for other in group]
+    apart = [first_outputs.apart(a, b) for a, b in pairs if a and b]
+    return {"outputs_apart": max(apart)} if len(apart) == len(group) else {"scores_agree": bool(one.told.scores)}
 
 
 def _reason(own: Returned, others: Returned) -> str:

@@ -22,6 +22,7 @@ class LineDetails:
 
     # of the call's outputs from those of other backends, in the largest number of an output; None unless all agree
     outputs_apart: float | None = None
+    scores_agree: bool = False  # those of a call of which no outputs are known
     outputs_not_compared: str = ""  # why nothing is known of that
     like_line: LikeLine | None = None  # that returned the same before it
     afterwards: str = ""  # what was found out when the program had ended

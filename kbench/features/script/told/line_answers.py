@@ -179,6 +179,8 @@ def _of_sameness(rows: Sequence[Summary]) -> list[str]:
         why := next(filter(None, (details(row).outputs_not_compared for row in rows)), "")
     ):
         said.append(f"Outputs are not compared: {why}.")
+    elif rows[0].work.repeated and len(rows) > 1 and all(details(row).scores_agree for row in rows):
+        said.append("Scores agree.")
     said += _of_like_lines(rows)
     repeated = [row for row in rows if row.deterministic is not None and row.work.repeated and row.seeds == 1]
     if repeated and all(row.deterministic and row.final_loss for row in repeated):  # 0 says nothing
