@@ -72,3 +72,25 @@ def test_the_pages_stay_short() -> None:
     words = {page: len(page.read_text("utf-8").split()) for page in (readme, *pages)}
     assert words[readme] <= 750
     assert (len(pages) <= 16, sum(words.values()) <= 14_000) == (True, True), sum(words.values())
+
+
+@pytest.mark.parametrize(
+    ("said", "backends"),
+    [
+        (r"about ([\d.]+) GB in", ("keras3/jax", "keras3/torch")),
+        (r"afterwards, and ([\d.]+) GB", ("keras2/tensorflow", "keras2/cntk", "keras2/theano")),
+    ],
+)
+def test_the_disk_that_the_readme_names_is_that_of_the_environments_of_its_command(
+    said: str, backends: tuple[str, ...]
+) -> None:
+    readme, settings = (
+        " ".join((CHECKOUT / name).read_text("utf-8").split()) for name in ("README.md", "docs/settings.md")
+    )
+    mib = {
+        name: int(size.replace(",", "")) for name, size in re.findall(r"(keras\d/\w+) ([\d,]+) \(\d+[);]", settings)
+    }
+    own, named = re.search(r"kbench itself takes (\d+) MiB", settings), re.search(said, readme)
+    assert own and named
+    gigabytes = (int(own[1]) + sum(mib[name] for name in backends)) * 2**20 / 1e9
+    assert float(named[1]) == pytest.approx(gigabytes, abs=0.1)
