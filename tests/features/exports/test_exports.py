@@ -123,6 +123,12 @@ def test_load_takes_the_latest_run_a_folder_and_a_place_and_its_result_is_frozen
         kbench.load("mines")
 
 
+def test_a_run_is_printed_in_a_few_lines(here: Path) -> None:
+    said = repr(kbench.load())
+    assert said.startswith("mine in ") and "\nrows: " in said and "\nDataFrames: summary (" in said
+    assert len(said.splitlines()) == 4 and max(map(len, said.splitlines()[1:])) < 100
+
+
 def test_a_notebook_shows_the_answer_and_what_disturbed_the_machine(tmp_path: Path) -> None:
     machine = {**PROVENANCE, "cpu": {"model": "A processor", "visible": 2, "threads": 2}}
     busy = Outcome(OK, others=0.8)
