@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -141,3 +142,56 @@ def test_the_programs_clock_stands_still_while_kbench_works_or_others_have_their
         assert overhead.now() == start
         clock.perf_counter.return_value = 19.0
         assert overhead.now() - start == pytest.approx(3.0)
+
+
+class Unbuilt:
+    """A model whose weights are made while its first step is traced."""
+
+    layers = ()
+    weights = ("kernel",)
+    built = False
+
+    def train_step(self) -> str:
+        self.built = True
+        return "logs"
+
+
+def test_weights_that_are_made_while_a_step_is_traced_are_looked_at_before_it_is_taken(tmp_path: Path) -> None:
+    model, traced = Unbuilt(), mock.Mock(return_value=False)
+    module = SimpleNamespace(init_scope=contextlib.nullcontext, inside_function=traced)
+    with guest(tmp_path, "kbench_script.watching.fits", "turns") as (fits, turns):
+        recorder = mock.Mock(turns=turns.TurnClient(0), guarded=lambda do, *args: do(*args))
+        models = mock.Mock(framework=mock.Mock(eager=True, module=module), recorder=recorder)
+        watched = fits.Fits(models, None, None, {"variant": "", "max_epochs": None})
+        watched._before_update(model)
+        fit = fits.ObservedFit.__new__(fits.ObservedFit)
+        about = {"_models": models, "_model": model, "_site": SimpleNamespace(described=False), "_facts": {}}
+        vars(fit).update(about, _done=0, _start=1.0, _looks=True, _before=None, _clock=SimpleNamespace(begun=1))
+        watched._fit = fit
+        models.have_values.side_effect = [False, True, True]
+        assert model.train_step() == "logs" and not models.have_values.called, "it is run eagerly: it is taken"
+        traced.return_value = True
+        model.train_step()
+        assert not models.describe.called, "they have no values yet"
+        model.train_step()
+        models.describe.assert_called_once_with(fit._site, model, {})
+        assert fit._before is models.some_weights.return_value and fit._start > 1.0
+        fit._clock.begun = 2
+        model.train_step()
+        models.describe.assert_called_once()
+
+
+def test_a_framework_that_traces_no_step_is_left_alone(tmp_path: Path) -> None:
+    model = Unbuilt()
+    with guest(tmp_path, "kbench_script.watching.fits") as (fits,):
+        models = SimpleNamespace(framework=SimpleNamespace(eager=True, module=SimpleNamespace()), recorder=None)
+        fits.Fits(models, None, None, {"variant": "", "max_epochs": None})._before_update(model)
+    assert "train_step" not in vars(model)
+
+
+@pytest.mark.parametrize(("value", "known"), [(np.ones((2, 3)), True), (np.ones(0), False)])
+def test_weights_have_values_where_these_have_their_shape(tmp_path: Path, value: np.ndarray, known: bool) -> None:
+    framework = SimpleNamespace(shape_of=lambda one: [2, 3], values=lambda several: [value])
+    with guest(tmp_path, "kbench_script.watching.models") as (models,):
+        found = models.Models(framework, None, {"seed": 0, "init": "backend"})
+        assert found.have_values(Unbuilt()) == known

@@ -1,5 +1,6 @@
 """Times a call of fit by its epochs, from callbacks that stand before and after the program's own."""
 
+import functools
 import time
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
 
@@ -61,6 +62,8 @@ class Fits:
         feeds = about.feeds(named)
         about.count_samples(named, facts)
         clock.drop()  # it may stand in another turn
+        if not about.has_all_weights(model):
+            self._before_update(model)
         self._fit, clock.active, clock.may_pause = fit, True, site.fit_seconds >= SHORT_FIT
         start, turn = overhead.now(), self._recorder.turns.turn
         fit.begins()
@@ -90,6 +93,23 @@ class Fits:
             vars(model)[CLOCK] = StepClock(self._framework, model, "train", None, self._recorder.turns)
             self._framework.step_hook(model, "test", self._before_test)
         return vars(model)[CLOCK]
+
+    def _before_update(self, model: Any) -> None:
+        """TensorFlow makes the weights of a model that is not built while it traces the first step: look then."""
+        module = self._framework.module
+        if not (self._framework.eager and hasattr(module, "init_scope") and hasattr(model, "train_step")):
+            return
+        train_step = model.train_step
+
+        @functools.wraps(train_step)
+        def step(*args: Any, **kwargs: Any) -> Any:
+            found = train_step(*args, **kwargs)
+            if self._fit is not None and module.inside_function():
+                with module.init_scope():
+                    self._recorder.guarded(self._fit.weights_made)
+            return found
+
+        vars(model)["train_step"] = step
 
     def _before_test(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def step(*args: Any) -> Any:
@@ -163,15 +183,31 @@ class ObservedFit:
         now = time.perf_counter()
         self._in_callbacks = now - (self._beginning or now)
         with overhead.excluded_from_time():
-            if self._done == 0 and not self._site.described and about.has_all_weights(self._model):
-                self._models.describe(self._site, self._model, self._facts)
-            if self._done == 0 and self._looks and about.has_all_weights(self._model):
-                self._before = self._models.some_weights(self._model)
+            if self._done == 0:
+                self._look()
         after = time.perf_counter()
         self._clock.expected = self._executions
         self._compiled = self._framework.compilations()
         self._start = self._called + after - now if self._done == 0 and self._first else after
         self._end = None
+
+    def weights_made(self) -> None:
+        """The first step is traced, and not taken yet. What this takes is no part of it."""
+        if self._done or self._site.described or self._start is None or self._clock.begun > 1:
+            return
+        if not (about.has_all_weights(self._model) and self._models.have_values(self._model)):
+            return  # it is traced again when they have
+        began = time.perf_counter()
+        with overhead.excluded_from_time():
+            self._look()
+        self._start += time.perf_counter() - began
+
+    def _look(self) -> None:
+        """Describe the model with the weights that it begins with, if it has them."""
+        if not self._site.described and about.has_all_weights(self._model):
+            self._models.describe(self._site, self._model, self._facts)
+        if self._looks and about.has_all_weights(self._model):
+            self._before = self._models.some_weights(self._model)
 
     def training_ends(self) -> None:
         """The last step of this epoch was done, and validation begins."""

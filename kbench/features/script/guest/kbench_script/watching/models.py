@@ -52,6 +52,11 @@ class Models:
         if self._unseeded and about.has_all_weights(model):
             self.describe(site, model, {})
 
+    def have_values(self, model: Any) -> bool:
+        """Whether its weights have got their first values."""
+        shapes = [tuple(self.framework.shape_of(one)) for one in model.weights]
+        return shapes == [np.shape(value) for value in self.framework.values(list(model.weights))]
+
     def some_weights(self, model: Any) -> List[np.ndarray]:
         """Copies of the last weights that it trains."""
         last = list(getattr(model, "trainable_weights", ()))[-LAST_WEIGHTS:]
