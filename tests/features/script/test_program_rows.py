@@ -36,10 +36,10 @@ from kbench.tables.text import text
 NAN = math.nan
 
 
-def line(backend: str, ratio: float = 1.0, example: str = "train.py: fit, line 8", **changes: Any) -> Summary:
+def line(backend: str, ratio: float = 1.0, **changes: Any) -> Summary:
     about = {"unit": CALL, "relative_to_fastest": ratio, "turns": 12, **changes}
     about |= {} if ratio == 1 else {"relative_interval": Interval(0.97 * ratio, 1.03 * ratio), "verdict": SLOWER}
-    return summary(backend, example, **about | changes)
+    return summary(backend, **{"example": "train.py: fit, line 8", **about, **changes})
 
 
 def test_calls_that_compile_say_how_often_and_how_long() -> None:
