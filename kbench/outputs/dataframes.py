@@ -48,12 +48,9 @@ class RunData:
     status: int | None = None  # the exit status of the command, if this comes from one: 0 where all is ok
 
     def __repr__(self) -> str:
-        """What `print` shows: where it is, how its rows ended, and what there is to look at."""
-        ended = ", ".join(f"{count} {status}" for status, count in self.summary["status"].value_counts().items())
+        """What `print` shows: where it is, and what there is to look at."""
         sizes = (f"{name} ({len(getattr(self, name))})" for name in ("summary", "epochs", "cells", "findings"))
-        return (
-            f"{self.name} in {self.folder}\nrows: {ended}\nDataFrames: {', '.join(sizes)}\nalso: provenance, status"
-        )
+        return f"{self.name} in {self.folder}\nDataFrames, with rows: {', '.join(sizes)}\nalso: provenance, status"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the answer, warnings, the tables, and the plots if there are any."""

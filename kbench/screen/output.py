@@ -36,9 +36,9 @@ class Output:
 def print_written(run: store.RunResults, wanted: Output) -> None:
     """Print where the results are."""
     earlier = "; plots/ is as it was" if any((run.folder / "plots").glob("*.png")) else ""
+    plots = "; plots are in plots/" if wanted.plots else earlier
     parts = ["Tables", *["plots"] * wanted.plots, *["raw measurements"] * (not store.is_packed(run.folder))]
-    start = f"report.html{'; plots are in plots/' if wanted.plots else earlier}"
-    terminal.print_folder(run.folder, listed(parts), start, wanted.beside)
+    terminal.print_folder(run.folder, listed(parts), f"report.html{plots}", wanted.beside)
 
 
 def print_rows(analysis: ToldRun, wanted: Output) -> None:

@@ -48,11 +48,10 @@ def print_plan(plan: Plan, missing: Sequence[str], instead: str = "", file: Text
     """Print the plan, to `file` or stdout; `instead` replaces the profile."""
     request = plan.request
     subset = {"smoke": ": a tiny subset", "quick": ": a subset", "full": ": the published settings"}
-    count = f"{len(plan.tasks)} cell{'s' * (len(plan.tasks) != 1)}"
     extent = instead or f"profile {request.profile}{subset[request.profile]}"
     if request.script:
         extent = f"the script {' '.join([plan.examples[0].name, *request.script.kept()['arguments']])}"
-    lines = [f"Plan: {count}, {extent}{planned_data.in_short(plan)}"]
+    lines = [f"Plan: {len(plan.tasks)} cell{'s' * (len(plan.tasks) != 1)}, {extent}{planned_data.in_short(plan)}"]
     lines += hooks.planned(request)
     lines.append(f"  backends   {', '.join(backend.name for backend in plan.backends)}")
     lines += [f"{_INDENT}{one}" for one in beside_others({one.name: one.beside_newer for one in plan.backends})]

@@ -125,8 +125,8 @@ def test_load_takes_the_latest_run_a_folder_and_a_place_and_its_result_is_frozen
 
 def test_a_run_is_printed_in_a_few_lines(here: Path) -> None:
     said = repr(kbench.load())
-    assert said.startswith("mine in ") and "\nrows: " in said and "\nDataFrames: summary (" in said
-    assert len(said.splitlines()) == 4 and max(map(len, said.splitlines()[1:])) < 100
+    assert said.startswith("mine in ") and "\nDataFrames, with rows: summary (" in said
+    assert len(said.splitlines()) == 3 and max(map(len, said.splitlines()[1:])) < 100
 
 
 def test_a_notebook_shows_the_answer_and_what_disturbed_the_machine(tmp_path: Path) -> None:
