@@ -29,6 +29,7 @@ from kbench.features.coverage.values import (
     RAISES,
     SEED,
     STATES,
+    SYMBOLIC,
     CaseResult,
     ProbeCase,
 )
@@ -65,6 +66,7 @@ CERTAIN, OF_CERTAIN = (
 UNSAFE = "arbitrary code execution"  # for fear of it Keras loads a function only if it is told that it may
 # Where, and what it does there if not the same.
 WORDS = {
+    SYMBOLIC: ("called without numbers", "it says otherwise"),
     GRAPH: ("in a graph", "it differs from itself run eagerly"),
     GRADIENTS: ("in training", "it differs"),
     FIT: ("in a graph", "a step of training differs from itself run eagerly"),

@@ -14,6 +14,7 @@ from kbench.features.coverage.values import (
     FORMATS,
     GRADIENTS,
     GRAPH,
+    SYMBOLIC,
     CaseResult,
     ProbeCase,
 )
@@ -73,7 +74,9 @@ def of_case(result: CaseResult, keras_backend: str) -> str:
     is_object = case.name.partition(".")[2][:1].isupper() and not case.code
     if is_object and (result.check == COPY or (result.check == CONFIG and INSTEAD in result.sentence)):
         return "\n".join([*lines[:2], *_of_values(case, module, result.check)]) + "\n"
-    if module == "layers":
+    if result.check == SYMBOLIC:
+        lines += _without_numbers(case, module, names)
+    elif module == "layers":
         lines += _of_layer(case, names, result.backend.startswith(KERAS2), result.check)
     elif module == "optimizers":
         lines += _of_optimizer(case, result.backend.startswith(KERAS2), result.check)
@@ -105,6 +108,18 @@ def _value_of(case: ProbeCase, module: str, names: Sequence[str]) -> str:
     if case.name.partition(".")[2][:1].islower():
         return _made(case)
     return f"{_made(case)}({'(200, 150)' if module == 'initializers' else ', '.join(names)})"
+
+
+def _without_numbers(case: ProbeCase, module: str, names: Sequence[str]) -> list[str]:
+    """What a symbolic call says beside what comes."""
+    symbolic = [f"keras.KerasTensor({one}.shape, {one}.dtype.name)" for one in names]
+    if module != "layers":
+        return [f"print({_value_of(case, module, given)})" for given in (symbolic, names)]
+    calls = [
+        f"print(layer({_given(case, [f'Large()({one})' for one in given] if case.masked else given)}))"
+        for given in (symbolic, names)
+    ]
+    return [*(_large(False) if case.masked else ()), f"layer = {_made(case)}", *calls]
 
 
 def _of_layer(case: ProbeCase, names: Sequence[str], in_graph: bool, check: str) -> list[str]:

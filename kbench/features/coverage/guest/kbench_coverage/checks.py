@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 import urllib.parse
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Sequence
 
 import numpy as np
 
@@ -54,6 +54,9 @@ class Checks:
         """Fields of the case's event, but its gradients as arrays."""
         if self._asked["checks"] and not is_reference and self._subject.made and not case["training"]:
             self._comes_back(*self._subject.made)
+        is_symbolic = self._subject.is_symbolic and not (case["outputs_only"] and self._subject.is_layer)
+        if self._asked["checks"] and not is_reference and is_symbolic and not case["random"]:
+            self._without_numbers()
         if case["outputs_only"] or not self._outputs:
             return {"checks": self._found}
         learns = self._subject.in_graph and all(one.dtype.kind == "f" for one in self._outputs) and bool(self._given)
@@ -73,6 +76,32 @@ class Checks:
             self._try("config", lambda: words(changed(make, lambda one: of_configuration(module, one))))
         if self._framework.eager:
             self._try("copy", lambda: words(changed(make, copied)))
+
+    def _without_numbers(self) -> None:
+        """Whether a symbolic call says the shapes and dtypes that come, also for batches of any size."""
+        import keras
+
+        if not self._outputs or not self._given or not hasattr(keras, "KerasTensor"):
+            return
+        for first in ([], [None]):
+            shapes = [first[: one.ndim] + list(one.shape[len(first) :]) for one in self._given]
+            tensors = [keras.KerasTensor(shape, str(one.dtype)) for shape, one in zip(shapes, self._given)]
+            self._try("symbolic", lambda tensors=tensors: self._says(tensors))  # type: ignore[misc]
+            if first and not self._subject.is_layer and "error" in self._found["symbolic"]:
+                self._found["symbolic"] = {"off": 0.0}  # the first axis of a function's array may be no batch
+            if self._found["symbolic"] != {"off": 0.0}:
+                return
+
+    def _says(self, tensors: Sequence[Any]) -> Check:
+        said = self._subject.symbolic(tensors)
+        for one, came in zip(said, self._outputs):
+            shape = getattr(one, "shape", came.shape)
+            if len(shape) != came.ndim or any(size not in (None, right) for size, right in zip(shape, came.shape)):
+                return {"how": f"shape {tuple(shape)} instead of {came.shape}"}
+            dtype = getattr(one, "dtype", came.dtype)
+            if str(dtype) != str(came.dtype):
+                return {"how": f"{dtype} instead of {came.dtype}"}
+        return {"off": 0.0}
 
     def _unlike_itself(self, case: int, is_random: bool) -> None:
         subject = self._subject

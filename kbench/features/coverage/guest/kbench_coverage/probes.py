@@ -10,7 +10,7 @@ import os
 import signal
 import time
 import traceback
-from typing import TYPE_CHECKING, Any, Callable, Dict, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Sequence
 
 import numpy as np
 
@@ -185,6 +185,7 @@ class Forward(Subject):
 
     in_graph = True
     is_layer = True
+    is_symbolic = True
 
     def __init__(
         self,
@@ -244,6 +245,7 @@ class Function(Subject):
         self._masked = case["masked"]
         alone = case["name"].startswith(("metrics.", "initializers."))  # it has a state, or takes no arrays
         self.in_graph = framework.eager and not case["random"] and not alone
+        self.is_symbolic = case["name"].startswith(("ops.", "activations."))
 
     def __call__(self, values: Arrays) -> Arrays:
         tensors = [constant(self._framework, one) for one in values]
@@ -252,6 +254,9 @@ class Function(Subject):
         outputs = arrays.leaves(self._call(self._hold(), tensors))
         found = [evaluated(self._framework, one) for one in outputs]
         return [statistics(one) for one in found] if self._random else found
+
+    def symbolic(self, tensors: Sequence[Any]) -> List[Any]:
+        return arrays.leaves(self._call(self._hold(), tensors))
 
     def of(self, tensors: Sequence[Any]) -> Any:
         import keras

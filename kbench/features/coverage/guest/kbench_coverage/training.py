@@ -22,6 +22,7 @@ class Subject:
     """What a case computes: called with arrays, it gives its outputs."""
 
     in_graph = False  # whether a model can have it
+    is_symbolic = False  # whether Keras can say its shapes without numbers
     is_layer = False
     kept: "Optional[Callable[[], Subject]]" = None  # makes the same out of its configuration
     made: Any = None  # of an object: its module, and what makes another one
@@ -32,6 +33,10 @@ class Subject:
     def of(self, tensors: Sequence[Any]) -> Any:
         """Its outputs for the inputs of a model."""
         raise NotImplementedError
+
+    def symbolic(self, tensors: Sequence[Any]) -> List[Any]:
+        """Tensors without numbers, for such ones."""
+        return arrays.leaves(self.of(tensors))
 
     def fed(self, values: Arrays) -> Arrays:
         """Arrays as a model takes them, with an axis for samples."""
