@@ -63,6 +63,26 @@ OF_NAME: Mapping[str, Mapping[str, Any]] = {
     "ops.broadcast_to": {"shape": [2, 3, 3]},
     "ops.ctc_decode": {"sequence_lengths": _python("np.array([5, 4], 'int32')")},
     "ops.fold": {"output_size": [4, 4], "kernel_size": 2},
+    "ops.image.affine_transform": {"transform": _python(
+        "np.array([[1.1, 0.1, 0.2, -0.05, 0.9, 0.3, 0.001, 0.002], [0.9, -0.1, 0.4, 0.1, 1.2, -0.3, 0.0, 0.01]], 'float32')"
+    )},
+    "ops.image.crop_images": {"top_cropping": 1, "left_cropping": 2, "bottom_cropping": 2, "right_cropping": 1},
+    "ops.image.extract_patches": {"size": [2, 3]},
+    "ops.image.extract_patches_3d": {"size": [2, 3, 1]},
+    "ops.image.map_coordinates": {
+        "coordinates": _python("np.random.RandomState(7).uniform(-1, 6, (2, 7)).astype('float32')"), "order": 1
+    },
+    "ops.image.pad_images": {"top_padding": 1, "left_padding": 2, "bottom_padding": 3, "right_padding": 1},
+    "ops.image.perspective_transform": {
+        "start_points": _python("np.float32([[[0, 0], [0, 5], [5, 0], [5, 5]]] * 2)"),
+        "end_points": _python("np.float32([[[1, 0], [0, 4], [4, 1], [5, 5]], [[0, 1], [1, 5], [5, 0], [4, 4]]])"),
+    },
+    "ops.image.resize": {"size": [4, 7]},
+    "ops.image.scale_and_translate": {
+        "output_shape": [2, 8, 4, 3], "scale": _python("np.float32([1.37, 0.71])"), "spatial_dims": [1, 2],
+        "translation": _python("np.float32([0.31, -0.17])"), "method": "linear",
+    },
+    "ops.image.ssim": {"filter_size": 3},
     "ops.istft": {"sequence_length": 8, "sequence_stride": 4},
     "ops.geomspace": {"start": 1, "stop": 4},
     "ops.multi_hot": {"num_classes": 4},
@@ -84,7 +104,8 @@ VARIED: Mapping[str, tuple[Any, ...]] = {
     "padding": ("same", "causal"), "strides": (2, {**_PAD, "strides": 2}), "dilation_rate": (2,),
     "data_format": ("channels_first",), "activation": ("relu", "tanh"), "recurrent_activation": ("hard_sigmoid",),
     "depth_multiplier": (2,), "groups": ({"groups": 3, "filters": 3},), "merge_mode": ("sum", "ave", "mul"),
-    "interpolation": ("bilinear",), "axis": (1, 0), "cropping": (1,), "size": (2,), "score_mode": ("concat",),
+    "interpolation": ("bilinear", "nearest", "bicubic"),
+    "fill_mode": ("constant", "nearest", "wrap", "reflect"), "axis": (1, 0), "cropping": (1,), "size": (2,), "score_mode": ("concat",),
     "value_dim": (2,), "reduction": ("sum",), "label_smoothing": (0.137,), "kernel_size": (2,), "pool_size": (3,),
     "momentum": (0.37, 0.83),
     "clipnorm": (0.137,), "global_clipnorm": (0.137,), "clipvalue": (0.037,), "weight_decay": (0.037,),
@@ -118,6 +139,13 @@ VARIED: Mapping[str, tuple[Any, ...]] = {
             "PolynomialDecay(0.037, 4, 0.0019, power=1.37, cycle=True)",
         )
     )),
+    **{
+        f"ops.image.{name}.{side}_{how}": ({f"{side}_{how}": None, f"target_{of}": size},)
+        for name, how, size in (("crop_images", "cropping", 3), ("pad_images", "padding", 11))
+        for side, of in (("top", "height"), ("bottom", "height"), ("left", "width"), ("right", "width"))
+    },
+    "ops.image.map_coordinates.order": (0,),
+    "ops.image.scale_and_translate.method": ("cubic", "lanczos3"),
     "ops.pad.mode": ("reflect", "symmetric"),
     "ops.rot90.k": (2,),
     "ops.scatter_update.reduction": ("add", "max", "min", "mul"),
@@ -140,7 +168,7 @@ UNEQUAL: Mapping[str, Sequence[Any]] = {
     "kernel_size": (2, 3, 1), "pool_size": (3, 2, 1), "strides": (2, 1, 3), "dilation_rate": (1, 2, 1),
     "size": (2, 3, 1), "cropping": ([1, 0], [0, 1], [1, 1]), "padding": ([0, 2], [1, 0], [2, 1]),
 }  # fmt: skip
-EXCLUSIVE = ("strides", "dilation_rate"), ("clipnorm", "clipvalue", "global_clipnorm")  # of which one may be given
+EXCLUSIVE = ("strides", "dilation_rate"), ("crop_to_aspect_ratio", "pad_to_aspect_ratio"), ("clipnorm", "clipvalue", "global_clipnorm")  # of which one may be given
 INTEGERS = (3, 5)
 
 

@@ -85,6 +85,7 @@ WITHOUT: Mapping[str, str] = {
     ),
 }
 ARRAYS = frozenset({
+    "image1", "image2", "volumes",
     "x", "x1", "x2", "inputs", "input", "a", "b", "y", "tensor", "tensors", "array", "values", "operand", "image",
     "images", "logits", "indices", "target", "output", "y_true", "y_pred", "condition", "arrays", "xs", "w", "v",
     "matrix", "data", "kernel", "depthwise_kernel", "pointwise_kernel", "mean", "variance", "query", "key", "value",
@@ -113,6 +114,7 @@ NO_EDGES = (
     "ops.nanpercentile", "ops.nanquantile",
 )  # fmt: skip
 FLOAT16 = "float16"
+OF_IMAGES = ("fill_mode", "interpolation")  # words, of which one value is enough for all checks
 
 
 def chosen(names: Sequence[str], only: str) -> list[str]:
@@ -154,7 +156,7 @@ def _of_name(about: Public) -> Iterator[ProbeCase]:
     if module == "layers":
         yield from _more_of_layer(plain, known, about.optional or ())
         if "training" in (about.optional or ()):
-            yield from _in_training(plain, known, varied)
+            yield from _in_training(about, plain, known, varied)
     elif module == "optimizers":
         yield replace(plain, inputs=(inputs.REPEATED,))
     elif (module in OF_MODULES or {*plain.arrays} == {"target", "output"}) and about.name not in inputs.OWN:
@@ -162,6 +164,9 @@ def _of_name(about: Public) -> Iterator[ProbeCase]:
             yield replace(plain, inputs=("weighted probabilities", "weighted labels"), outputs_only=True)
             yield replace(plain, inputs=("masked predictions",), masked=True, outputs_only=True)
         yield replace(plain, inputs=("certain", "certain labels"), outputs_only=True)
+    elif plain.inputs == (inputs.COLOURS,):
+        if not any(isinstance(one, Mapping) for one in plain.settings.values()):  # which is for a batch
+            yield replace(plain, inputs=(inputs.ONE_IMAGE,), outputs_only=True)
     elif module in ("ops", "activations") and about.name not in (*inputs.OWN, *FIRST, *NO_EDGES):
         yield from _more_of_function(plain, known) if plain.arrays and not _is_listed(plain) else ()
 
@@ -215,7 +220,8 @@ def _one_changed(
     """With each setting; a threshold of errors and the like also on wide numbers."""
     for argument, of in varied.items():
         for number, more in enumerate(of):
-            several = number > 0 and isinstance(next(iter(more.values())), (int, float))
+            is_number = isinstance(next(iter(more.values())), (int, float))
+            several = number > 0 and (is_number or argument in OF_IMAGES)
             one = replace(plain, settings={**plain.settings, **more}, varies=argument, outputs_only=several)
             yield one
             if wide and isinstance(more.get(argument), float):
@@ -244,7 +250,7 @@ def _varied(about: Public, settings: Mapping[str, Any]) -> dict[str, list[dict[s
 
 
 def _in_training(
-    plain: ProbeCase, parameters: Set[str], varied: Mapping[str, Sequence[Mapping[str, Any]]]
+    about: Public, plain: ProbeCase, parameters: Set[str], varied: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> Iterator[ProbeCase]:
     """The layer called as in training; what it draws then by its moments."""
     trained = replace(plain, training=True, outputs_only=True)
@@ -257,6 +263,8 @@ def _in_training(
     settings = {**plain.settings, "seed": 3}
     settings |= {key: value for key, value in DRAWN.items() if key in parameters}
     of_images = bool({"data_format", "value_range"} & parameters)  # which takes long
+    if "data" in (about.called or ()):
+        yield from _augmenting(plain, parameters, varied)
     kinds = ("many image",) if of_images else ("many vectors", "many sequence")
     many = replace(trained, settings=settings, inputs=kinds, random=True, draws=False)
     if plain.inputs[:1] == OF_LAYERS[:1] and "seed" in parameters and plain.name not in OF_A_BATCH:
@@ -264,6 +272,26 @@ def _in_training(
         for argument, of in varied.items():
             if plain.draws and not of_images:
                 yield from (replace(many, settings={**settings, **one}, varies=argument) for one in of)
+
+
+def _augmenting(
+    plain: ProbeCase, parameters: Set[str], varied: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> Iterator[ProbeCase]:
+    """A layer of images on unbatched ones and on bytes: one that augments in training, with ranges of one number to
+    draw from, or a probability of 1.
+    """
+    if "seed" not in parameters:
+        yield from (replace(plain, inputs=(one,), outputs_only=True) for one in (inputs.ONE_IMAGE, inputs.BYTES))
+    factors = [one for one in sorted(parameters) if one.endswith("factor")]
+    if "seed" not in parameters or not factors or plain.name in OF_A_BATCH:
+        return
+    settings = {**plain.settings, **dict.fromkeys(factors, [0.37, 0.37])}
+    trained = replace(plain, training=True, draws=True, outputs_only=True, settings=settings)
+    yield from (replace(trained, inputs=(one,)) for one in (inputs.ONE_IMAGE, inputs.BYTES))
+    ranges = {"value_range": [0, 1]} if "value_range" in parameters else {}
+    others = [more for argument, of in varied.items() if argument not in (*factors, *ranges) for more in of]
+    for more in ({}, dict.fromkeys(factors, 1.0), *others):
+        yield replace(trained, inputs=(inputs.COLOURS,), settings={**settings, **ranges, **more})
 
 
 def _more_of_layer(plain: ProbeCase, parameters: Set[str], optional: Sequence[str]) -> Iterator[ProbeCase]:
@@ -332,6 +360,8 @@ def _inputs(module: str, name: str, arrays: Sequence[str], apart: bool) -> tuple
         return ("gradients",)
     if module in OF_MODULES or {*arrays} in ({"target", "output"}, {"y_true", "y_pred"}):
         return ("probabilities", "labels")
+    if name.startswith("image."):
+        return (inputs.COLOURS,)
     if arrays == ["inputs"]:  # of poolings and the like
         return OF_LAYERS
     if LISTS & {*arrays}:

@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 Arrays = tuple[tuple[str, tuple[int, ...]], ...]  # kind and shape of each
 
 TIED = "tied"  # of -1, 0 and 1: maxima are found several times, and a relu is given its kink
+COLOURS = "colours"  # an image of numbers between 0 and 1
+ONE_IMAGE = "one image"  # without a batch
+BYTES = "bytes"  # of an image
 REPEATED = "repeated gradients"  # of an embedding, by a batch that an optimizer is tried with
 SEEDS_APART = 1000  # the arrays of a case have seeds of their own, as the weights of a layer
 EDGES = "[0.5, -np.inf, 1, np.nan, -0.0, 3, -1, 0.0, 0.5, np.inf, -3, -0.5]"
@@ -17,6 +20,7 @@ _KINDS: Mapping[str, str] = {
     "integers": "{random}.randint(0, 4, {shape}).astype('int32')",
     "classes": "{random}.randint(1, 4, {shape}).astype('int32')",  # without 0, which is a blank
     "booleans": "{random}.uniform(-1, 1, {shape}) > 0",
+    "bytes": "{random}.randint(0, 256, {shape}).astype('uint8')",
     "ties": "{random}.randint(-1, 2, {shape}).astype('float32')",
     "sorted": "np.sort({random}.uniform(-1, 1, {shape})).astype('float32')",
     "certain": "np.eye({last}, dtype='float32')[{random}.randint(0, {last}, {rows})]",
@@ -123,6 +127,9 @@ OWN: Mapping[str, Arrays] = {
     "ops.glu": _floats((3, 4)),
     "ops.histogram": _floats((12,)),
     "ops.ifft2": _floats((3, 4), (3, 4)),
+    "ops.image.extract_patches_3d": _floats((2, 4, 4, 4, 3)),
+    "ops.image.map_coordinates": _floats((5, 4)),
+    "ops.image.ssim": _floats((2, 6, 6, 3), (2, 6, 6, 3)),
     "ops.in_top_k": (("integers", (4,)), ("floats", (4, 5))),
     "ops.irfft": _floats((3, 5), (3, 5)),
     "ops.istft": _floats((2, 7, 5), (2, 7, 5)),
@@ -158,6 +165,9 @@ OWN: Mapping[str, Arrays] = {
 }
 INPUTS: Mapping[str, Arrays] = {
     "image": _floats((2, 6, 6, 3)),
+    COLOURS: (("positive", (2, 6, 5, 3)),),
+    ONE_IMAGE: (("positive", (6, 5, 3)),),
+    BYTES: (("bytes", (2, 6, 5, 3)),),
     "sequence": _floats((2, 5, 3)),
     "vectors": _floats((3, 4)),
     "volume": _floats((2, 4, 4, 4, 3)),

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 MODULES = (
     "layers", "activations", "initializers", "regularizers", "constraints", "losses", "metrics", "optimizers", "ops",
-    "random",
+    "ops.image", "random",
 )  # fmt: skip
 NO_CASES = ("get", "serialize", "deserialize", "serialize_keras_object", "deserialize_keras_object")
 # The classes that others are made of, which compute nothing.

@@ -10,7 +10,7 @@ import numpy as np
 PLAIN = (bool, int, float, str, type(None))
 DEPTH = 4  # of what holds what: a Bidirectional an LSTM, that a cell, that an activation's settings
 # Not a setting: what a name or a number is made up for, and what Keras remembers of how it was made.
-OWN = ("name", "_name", "_path", "_build_shapes_dict", "_auto_config", "_initial_seed")
+OWN = ("name", "_name", "_path", "_build_shapes_dict", "_auto_config", "_initial_seed", "_tracked")
 MOST = 5  # settings that are named
 
 
