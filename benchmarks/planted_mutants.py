@@ -31,6 +31,8 @@ AREAS: Mapping[str, tuple[int, str]] = {
     "initializers": (4, "initializers/*.py"),
     "constraints": (2, "constraints/*.py"),
 }
+# So many more, drawn by themselves, where the backend has its own in place of some of those.
+OWN_AREA, OWN_SHARE, OWN_FILES = "backend's optimizers", 0.08, "backend/torch/optimizers/*.py"
 AXES = ("axis", "axes", "dim", "dims", "axis1", "axis2")
 KEPT = ("name", "dtype", "trainable", "seed", "device")  # of a call: what it computes does not depend on them
 COMPARISONS: Mapping[type[ast.cmpop], str] = {
@@ -70,13 +72,20 @@ class Mutant:
 
 
 def draw(keras: Path, number: int, seed: int) -> list[Mutant]:
-    """So many mutants of the Keras in that folder; fewer of the same seed are the first of more."""
+    """So many mutants of the Keras in that folder, and some of its backend's own optimizers; of each, fewer of the
+    same seed are the first of more.
+    """
+    own = {OWN_AREA: (1, OWN_FILES)}
+    return [*_draw(keras, number, seed, AREAS), *_draw(keras, round(number * OWN_SHARE), seed, own)]
+
+
+def _draw(keras: Path, number: int, seed: int, areas: Mapping[str, tuple[int, str]]) -> list[Mutant]:
     choice, found = random.Random(seed), list[Mutant]()
-    places = {area: _by_kind(keras, area, pattern) for area, (_, pattern) in AREAS.items()}
-    weights = [weight for weight, _ in AREAS.values()]
+    places = {area: _by_kind(keras, area, pattern) for area, (_, pattern) in areas.items()}
+    weights = [weight for weight, _ in areas.values()]
     out = {one["mutant"] for one in declared().get("left_out", [])}
     while len(found) < number and any(places.values()):
-        (area,) = choice.choices([*AREAS], weights)
+        (area,) = choice.choices([*areas], weights)
         kinds = places[area]
         kind = choice.choice(sorted(kinds)) if kinds else ""
         if not kind:

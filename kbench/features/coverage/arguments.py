@@ -64,7 +64,7 @@ OF_NAME: Mapping[str, Mapping[str, Any]] = {
     "ops.ctc_decode": {"sequence_lengths": _python("np.array([5, 4], 'int32')")},
     "ops.fold": {"output_size": [4, 4], "kernel_size": 2},
     "ops.image.affine_transform": {"transform": _python(
-        "np.array([[1.1, 0.1, 0.2, -0.05, 0.9, 0.3, 0.001, 0.002], [0.9, -0.1, 0.4, 0.1, 1.2, -0.3, 0.0, 0.01]], 'float32')"
+        "np.float32([[1.1, 0.1, 0.2, -0.05, 0.9, 0.3, 0.001, 0.002], [0.9, -0.1, 0.4, 0.1, 1.2, -0.3, 0, 0.01]])"
     )},
     "ops.image.crop_images": {"top_cropping": 1, "left_cropping": 2, "bottom_cropping": 2, "right_cropping": 1},
     "ops.image.extract_patches": {"size": [2, 3]},
@@ -105,7 +105,8 @@ VARIED: Mapping[str, tuple[Any, ...]] = {
     "data_format": ("channels_first",), "activation": ("relu", "tanh"), "recurrent_activation": ("hard_sigmoid",),
     "depth_multiplier": (2,), "groups": ({"groups": 3, "filters": 3},), "merge_mode": ("sum", "ave", "mul"),
     "interpolation": ("bilinear", "nearest", "bicubic"),
-    "fill_mode": ("constant", "nearest", "wrap", "reflect"), "axis": (1, 0), "cropping": (1,), "size": (2,), "score_mode": ("concat",),
+    "fill_mode": ("constant", "nearest", "wrap", "reflect"), "axis": (1, 0), "cropping": (1,), "size": (2,),
+    "score_mode": ("concat",),
     "value_dim": (2,), "reduction": ("sum",), "label_smoothing": (0.137,), "kernel_size": (2,), "pool_size": (3,),
     "momentum": (0.37, 0.83),
     "clipnorm": (0.137,), "global_clipnorm": (0.137,), "clipvalue": (0.037,), "weight_decay": (0.037,),
@@ -117,13 +118,46 @@ VARIED: Mapping[str, tuple[Any, ...]] = {
     "order": (1,), "strategy": ("beam_search",), "backward_layer": (_python(
         "keras.layers.LSTM(3, return_sequences=True, go_backwards=True, activation='relu')"
     ),),
+    # What is None by default, and words.
+    "ignore_class": (1,), "class_id": (1,), "top_k": (2,), "thresholds": ([0.2, 0.37, 0.83],),
+    "average": ("micro", "macro", "weighted"), "gamma": (0.37, 2.9), "threshold": (0.37, 0.83),
+    "class_aggregation": (None, "variance_weighted_average"), "curve": ("PR", "PRGAIN"),
+    "summation_method": ("minoring", "majoring"), "output_mode": ("one_hot", "multi_hot", "count"),
+    "window": ("hamming",), "scaling": ("spectrum",), "distribution": ("uniform", "untruncated_normal"),
+    "standardize": ("lower",), "split": ("character",), "max_tokens": (5,), "salt": (7,), "mask_value": (1,),
+    "input_axes": ({"input_axes": [0, 1], "output_axes": [1]},), "sliding_window": (2,), "shared_axes": ([1],),
+    "logit_soft_cap": (1.9,), "attn_logits_soft_cap": (1.9,), "M": (5,), "fft_length": (6,), "length": (17,),
+    "rcond": (0.37,), "tol": (0.9,), "posinf": (7.0,), "neginf": (-7.0,), "constant_values": (0.37,),
+    "range": ([-0.5, 0.5],), "axes": ([1, 0],), "renorm_clipping": (
+        {"renorm": True, "renorm_clipping": _python("{'rmin': 0.9, 'rmax': 1.1, 'dmax': 0.1}")},
+    ),
+    "label_weights": ({"multi_label": True, "num_labels": 5, "label_weights": [0.1, 0.2, 0.3, 0.4, 0.5]},),
+    "layers.RandomErasing.fill_value": (0.37,), "layers.RandomFlip.mode": ("horizontal", "vertical"),
+    "layers.STFTSpectrogram.mode": ("magnitude", "psd", "real", "imag", "angle", "stft"),
+    "layers.MelSpectrogram.max_freq": (3000,), "layers.MelSpectrogram.sequence_length": (12,),
+    "layers.MultiHeadAttention.output_shape": (5,),
+    "initializers.VarianceScaling.mode": ("fan_out", "fan_avg"), "ops.qr.mode": ("complete",),
+    "regularizers.OrthogonalRegularizer.mode": ("columns",),
+    "losses.circle.ref_labels": (
+        {"ref_labels": _python("np.array([0, 1, 2])"), "ref_embeddings": _python("np.eye(3, 5, dtype='float32')")},
+    ),
+    "ops.arange.stop": ({"stop": 7},), "ops.arange.step": ({"stop": 9, "step": 2},),
+    "ops.dot_product_attention.bias": (
+        _python("np.random.RandomState(7).uniform(-1, 1, (2, 2, 5, 5)).astype('float32')"),
+    ),
+    "ops.layer_normalization.gamma": (_python("np.float32([0.5, 1.5, 2.5])"),),
+    "ops.layer_normalization.beta": (_python("np.float32([0.5, 1.5, -2.5])"),),
+    "ops.batch_normalization.scale": (_python("np.float32([0.5, 1.5, 2.5])"),),
+    "ops.batch_normalization.offset": (_python("np.float32([0.5, 1.5, -2.5])"),),
+    "ops.rms_normalization.scale": (_python("np.float32([0.5, 1.5, 2.5])"),),
+    "ops.vander.N": (3,), "ops.where.x1": ({"x1": 0.37, "x2": -1.9},),
     "layers.GroupNormalization.groups": (3,),
     "layers.CategoryEncoding.output_mode": ("count",),
     "layers.RNN.cell": (_python("keras.layers.GRUCell(3)"), _python("keras.layers.SimpleRNNCell(3)")),
     "ops.average.weights": (_python("np.arange(9.0, dtype='float32').reshape(3, 3)"),),
     "ops.bincount.weights": (_python("np.arange(10.0, dtype='float32')"),),
     "ops.clip.x_min": (-0.137,),
-    "ops.conv_transpose.output_padding": ({"strides": 2, "output_padding": 1},),
+    "output_padding": ({"strides": 2, "output_padding": 1},),
     "ops.correlate.mode": ("same", "full"),
     "ops.diag.k": (1, -1), "ops.eye.k": (1, -1), "ops.tri.k": (1, -1), "ops.tril.k": (1, -1), "ops.triu.k": (1, -1),
     "ops.dot_product_attention.mask": (_python("np.tril(np.ones((1, 1, 5, 5), bool))"),),
@@ -154,11 +188,15 @@ VARIED: Mapping[str, tuple[Any, ...]] = {
     "random.binomial.counts": (3.0, 8.0),
     "ops.trapezoid.x": (_python("np.array([0.0, 1.0, 3.0], 'float32')"),),
 }  # fmt: skip
+# What layers do with weights, all of it together.
+OF_WEIGHTS: Mapping[str, Any] = {
+    "regularizer": _python("keras.regularizers.l2(0.137)"), "constraint": _python("keras.constraints.NonNeg()")
+}  # fmt: skip
 KEPT = frozenset({
     "trainable", "stateful", "sparse", "ragged", "dynamic", "autocast", "dtype", "name", "seed", "jit_compile",
-    "loss_scale_factor", "ema_momentum", "weighted", "from_logits",
+    "loss_scale_factor", "ema_momentum", "weighted",
     "ema_overwrite_frequency", "input_length", "muon_a", "muon_b", "muon_c",
-    "flash_attention", "max_norm", "thresholds", "use_locking",
+    "flash_attention", "max_norm", "use_locking",
     "synchronized", "sorted", "dropout", "recurrent_dropout",
 })  # fmt: skip
 
@@ -168,7 +206,11 @@ UNEQUAL: Mapping[str, Sequence[Any]] = {
     "kernel_size": (2, 3, 1), "pool_size": (3, 2, 1), "strides": (2, 1, 3), "dilation_rate": (1, 2, 1),
     "size": (2, 3, 1), "cropping": ([1, 0], [0, 1], [1, 1]), "padding": ([0, 2], [1, 0], [2, 1]),
 }  # fmt: skip
-EXCLUSIVE = ("strides", "dilation_rate"), ("crop_to_aspect_ratio", "pad_to_aspect_ratio"), ("clipnorm", "clipvalue", "global_clipnorm")  # of which one may be given
+EXCLUSIVE = (
+    ("strides", "dilation_rate"),
+    ("crop_to_aspect_ratio", "pad_to_aspect_ratio"),
+    ("clipnorm", "clipvalue", "global_clipnorm"),
+)  # of which one may be given
 INTEGERS = (3, 5)
 
 

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from kbench.features.coverage import inputs
-from kbench.features.coverage.arguments import GIVEN, KEPT, OF_NAME, UNEQUAL, VARIED, others, pairs
+from kbench.features.coverage.arguments import GIVEN, KEPT, OF_NAME, OF_WEIGHTS, UNEQUAL, VARIED, others, pairs
 from kbench.features.coverage.events import Public
 from kbench.features.coverage.values import ProbeCase
 
@@ -73,6 +73,19 @@ CODE: Mapping[str, tuple[str, ...]] = {
     },
     **{f"regularizers.{one}": (f"keras.regularizers.{one}(0.1)(x0)",) for one in ("l1", "l2", "l1_l2")},
     "random.SeedGenerator": ("keras.random.uniform((200, 150), seed=keras.random.SeedGenerator(3))",),
+}
+_DATA = "np.random.RandomState(7).uniform(-1, 3, (7, 5, 3)).astype('float32')"
+# Layers that are adapted to data of their own.
+ADAPTED: Mapping[str, tuple[str, ...]] = {
+    f"layers.{made[0].partition('(')[0]}": tuple(
+        f"(lambda layer: layer.adapt({data}) or layer)(keras.layers.{one})"
+        for one in made
+        for data in (_DATA, f"keras.ops.convert_to_tensor({_DATA})")
+    )
+    for made in (
+        ("Normalization()", "Normalization(axis=None)", "Normalization(axis=(1, 2))", "Normalization(invert=True)"),
+        ("Discretization(num_bins=3)",),
+    )
 }
 # Names without a case, and why.
 WITHOUT: Mapping[str, str] = {
@@ -152,6 +165,8 @@ def _of_name(about: Public) -> Iterator[ProbeCase]:
     if wide:
         yield replace(plain, inputs=wide)
     yield from _several_changed(plain, varied)
+    for code in ADAPTED.get(about.name, ()):
+        yield replace(plain, settings={}, code=code, inputs=("sequence",), outputs_only=True)
     known = {one for one, _, _ in about.parameters}
     if module == "layers":
         yield from _more_of_layer(plain, known, about.optional or ())
@@ -160,15 +175,9 @@ def _of_name(about: Public) -> Iterator[ProbeCase]:
     elif module == "optimizers":
         yield replace(plain, inputs=(inputs.REPEATED,))
     elif (module in OF_MODULES or {*plain.arrays} == {"target", "output"}) and about.name not in inputs.OWN:
-        if name[:1].isupper():
-            yield replace(plain, inputs=("weighted probabilities", "weighted labels"), outputs_only=True)
-            yield replace(plain, inputs=("masked predictions",), masked=True, outputs_only=True)
-        yield replace(plain, inputs=("certain", "certain labels"), outputs_only=True)
-    elif plain.inputs == (inputs.COLOURS,):
-        if not any(isinstance(one, Mapping) for one in plain.settings.values()):  # which is for a batch
-            yield replace(plain, inputs=(inputs.ONE_IMAGE,), outputs_only=True)
+        yield from _more_of_loss(plain, varied)
     elif module in ("ops", "activations") and about.name not in (*inputs.OWN, *FIRST, *NO_EDGES):
-        yield from _more_of_function(plain, known) if plain.arrays and not _is_listed(plain) else ()
+        yield from _more_of_function(plain, known) if plain.arrays else ()
 
 
 def _plain(about: Public) -> ProbeCase | None:
@@ -285,7 +294,7 @@ def _augmenting(
     factors = [one for one in sorted(parameters) if one.endswith("factor")]
     if "seed" not in parameters or not factors or plain.name in OF_A_BATCH:
         return
-    settings = {**plain.settings, **dict.fromkeys(factors, [0.37, 0.37])}
+    settings = {**plain.settings, **{one: [0.37, 0.37] for one in factors}}
     trained = replace(plain, training=True, draws=True, outputs_only=True, settings=settings)
     yield from (replace(trained, inputs=(one,)) for one in (inputs.ONE_IMAGE, inputs.BYTES))
     ranges = {"value_range": [0, 1]} if "value_range" in parameters else {}
@@ -300,6 +309,8 @@ def _more_of_layer(plain: ProbeCase, parameters: Set[str], optional: Sequence[st
     """
     yield from _behind_a_mask(plain, parameters, optional)
     trained = _has_weights(parameters)
+    if given := {one: OF_WEIGHTS[end] for one in sorted(parameters) if (end := one.rpartition("_")[2]) in OF_WEIGHTS}:
+        yield replace(plain, settings={**plain.settings, **given})
     tied = _of_kind(inputs.TIED, plain)
     if tied and not (trained or plain.draws):  # whose gradients depend on how a backend breaks them
         yield replace(plain, inputs=tied)
@@ -307,6 +318,8 @@ def _more_of_layer(plain: ProbeCase, parameters: Set[str], optional: Sequence[st
     if small:
         yield replace(plain, inputs=small, outputs_only=True)
     of_images = bool({"data_format", "value_range"} & parameters)
+    if (plain.inputs == OF_SEVERAL or not plain.settings) and not (plain.apart or trained or of_images):
+        yield replace(plain, inputs=("unequal parts", "broadcast sequences"))
     if small and not (trained or of_images or plain.settings or plain.inputs == OF_SEVERAL):
         yield replace(plain, inputs=("edges of vectors", "two edges of vectors"), outputs_only=True)
     if any(one != "words" for name in plain.inputs for one, _ in inputs.INPUTS[name]):
@@ -338,15 +351,35 @@ def _of_kind(kind: str, plain: ProbeCase) -> tuple[str, ...]:
     return tuple(f"{kind} {one}" for one in plain.inputs if f"{kind} {one}" in inputs.INPUTS)
 
 
+def _more_of_loss(plain: ProbeCase, varied: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[ProbeCase]:
+    """A loss or a metric with weights, with a mask, and on labels and scores, a metric with all of its settings."""
+    outputs = replace(plain, outputs_only=True)
+    if plain.name.partition(".")[2][:1].isupper():
+        yield replace(outputs, inputs=("weighted probabilities", "weighted labels"))
+        yield replace(outputs, inputs=("masked predictions",), masked=True)
+    of_classes = "categorical" in plain.name.lower()  # of which a column has one
+    for one in (*inputs.OF_LOSSES, *(() if of_classes else inputs.IN_COLUMNS)):
+        yield replace(outputs, inputs=one)
+    for of in varied.values() if plain.name.startswith("metrics.") else ():
+        yield from (replace(outputs, settings={**plain.settings, **more}, inputs=inputs.SCORES) for more in of)
+
+
 def _more_of_function(plain: ProbeCase, parameters: Set[str]) -> Iterator[ProbeCase]:
     """The function on ties, infinities and the like; one along an axis also on an empty one and on one of size 1."""
     outputs = replace(plain, outputs_only=True)
-    if len(plain.arrays) == 1 and "axis" in parameters:
+    if plain.inputs == (inputs.COLOURS,):
+        if not any(isinstance(one, Mapping) for one in plain.settings.values()):  # which is for a batch
+            yield replace(outputs, inputs=(inputs.ONE_IMAGE,))
+    elif _is_listed(plain):
+        yield replace(outputs, inputs=inputs.UNEQUAL)
+    elif len(plain.arrays) == 1 and "axis" in parameters:
         yield from (replace(outputs, inputs=(one,)) for one in ALONG_AXIS)
         along = {**plain.settings, "axis": 1}
         yield from (replace(outputs, inputs=(one,), settings=along) for one in ALONG_AXIS_1)
     else:
         yield from (replace(outputs, inputs=(one,)) for one in OF_ELEMENTS.get(len(plain.arrays), ()))
+        if len(plain.arrays) == 2:
+            yield replace(outputs, inputs=inputs.UNEQUAL)
 
 
 def _of_pattern(patterns: Mapping[str, tuple[str, ...]], name: str) -> tuple[str, ...]:

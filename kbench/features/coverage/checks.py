@@ -17,6 +17,7 @@ from kbench.features.coverage.events import Case, Output
 from kbench.features.coverage.inputs import REPEATED, TIED
 from kbench.features.coverage.values import (
     CHECKS,
+    CLONE,
     CONFIG,
     COPY,
     DIFFERS,
@@ -72,6 +73,7 @@ WORDS = {
     FIT: ("in a graph", "a step of training differs from itself run eagerly"),
     CONFIG: ("made again of its configuration", "it differs"),
     COPY: ("copied and pickled", "it differs"),
+    CLONE: ("in a clone of its model", "it differs"),
     SEED: ("with a seed", "it differs from itself"),
     **{form: (f"saved in a .{form} file and loaded", "it differs") for form in FORMATS},
     ELSEWHERE: ("loaded from the file", "it differs"),
@@ -160,7 +162,8 @@ def _of_gradients(found: Mapping[str, CaseResult], told: Mapping[str, Case]) -> 
         ((name, one.slopes) for name, one in told.items() if one.slopes and name not in trained), ("", ())
     )
     at_kinks = any(one.startswith(TIED) for one in case.inputs)  # which have no slope
-    if case.name in OTHER_GRADIENTS or case.settings.get(CONSTANT) or at_kinks:
+    is_changed = case.settings.get(CONSTANT) or any(one.endswith("_constraint") for one in case.settings)
+    if case.name in OTHER_GRADIENTS or is_changed or at_kinks:
         slopes = ()
     wrong = {}
     for name in trained:

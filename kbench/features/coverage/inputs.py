@@ -10,6 +10,16 @@ TIED = "tied"  # of -1, 0 and 1: maxima are found several times, and a relu is g
 COLOURS = "colours"  # an image of numbers between 0 and 1
 ONE_IMAGE = "one image"  # without a batch
 BYTES = "bytes"  # of an image
+# Of a loss or a metric: probabilities and labels of 0 and 1; some scores are those that a threshold has; and labels
+# in a column beside scores in a row, and the other way.
+SCORES = ("scores",)
+OF_LOSSES = (
+    ("certain", "certain labels"),
+    SCORES,
+    ("column of classes",),
+)
+IN_COLUMNS = (("a column of labels",), ("labels and a column",))
+UNEQUAL = ("unequal columns", "unequal rows", "a row and a matrix")
 REPEATED = "repeated gradients"  # of an embedding, by a batch that an optimizer is tried with
 SEEDS_APART = 1000  # the arrays of a case have seeds of their own, as the weights of a layer
 EDGES = "[0.5, -np.inf, 1, np.nan, -0.0, 3, -1, 0.0, 0.5, np.inf, -3, -0.5]"
@@ -20,6 +30,8 @@ _KINDS: Mapping[str, str] = {
     "integers": "{random}.randint(0, 4, {shape}).astype('int32')",
     "classes": "{random}.randint(1, 4, {shape}).astype('int32')",  # without 0, which is a blank
     "booleans": "{random}.uniform(-1, 1, {shape}) > 0",
+    "scores": "np.round({random}.uniform(0.1, 0.9, {shape}), 1).astype('float32')",  # among them 0.5
+    "labels": "({random}.uniform(0, 1, {shape}) < 0.4).astype('float32')",
     "bytes": "{random}.randint(0, 256, {shape}).astype('uint8')",
     "ties": "{random}.randint(-1, 2, {shape}).astype('float32')",
     "sorted": "np.sort({random}.uniform(-1, 1, {shape})).astype('float32')",
@@ -81,6 +93,17 @@ _TELLING: Mapping[str, Arrays] = {
     "certain labels": (("integers", (4,)), ("certain", (4, 5))),
     **{f"small {name}": arrays for name, arrays in _SMALL.items()},
     **{f"{TIED} {name}": tuple(("ties", shape) for shape in shapes) for name, shapes in _TIED.items()},
+    "scores": (("labels", (20, 6)), ("scores", (20, 6))),
+    "a column of labels": (("labels", (20, 1)), ("scores", (20,))),
+    "labels and a column": (("labels", (20,)), ("scores", (20, 1))),
+    "column of classes": (("integers", (4, 1)), ("probabilities", (4, 5))),
+    "unequal parts": _floats((2, 5, 3), (2, 5, 2)),
+    "broadcast sequences": _floats((2, 1, 3), (2, 5, 3)),
+    "unequal columns": _floats((3, 3), (3, 2)),
+    "unequal rows": _floats((3, 3), (2, 3)),
+    "a row and a matrix": _floats((1, 3), (4, 3)),
+    ONE_IMAGE: (("positive", (6, 5, 3)),),
+    BYTES: (("bytes", (2, 6, 5, 3)),),
     REPEATED: (("integers", (10, 5, 3)), ("floats", (10, 5, 3, 2))),
 }
 TELLING = frozenset(_TELLING)
@@ -166,8 +189,6 @@ OWN: Mapping[str, Arrays] = {
 INPUTS: Mapping[str, Arrays] = {
     "image": _floats((2, 6, 6, 3)),
     COLOURS: (("positive", (2, 6, 5, 3)),),
-    ONE_IMAGE: (("positive", (6, 5, 3)),),
-    BYTES: (("bytes", (2, 6, 5, 3)),),
     "sequence": _floats((2, 5, 3)),
     "vectors": _floats((3, 4)),
     "volume": _floats((2, 4, 4, 4, 3)),

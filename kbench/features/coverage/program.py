@@ -7,6 +7,7 @@ from typing import Any
 
 from kbench.features.coverage import inputs
 from kbench.features.coverage.values import (
+    CLONE,
     CONFIG,
     COPY,
     ELSEWHERE,
@@ -46,9 +47,19 @@ _FILE = (
     'model.save("model.{1}")',
     'print(keras.models.load_model("model.{1}"{2}.predict({0}))',
 )
-_OF_CHECK = {GRADIENTS: _STEP, FIT: _STEPS, GRAPH: ("print(model({0}), model.predict({0}))",), ELSEWHERE: _FILE} | (
-    dict.fromkeys(FORMATS, _FILE)
+_TWIN = (
+    "twin = keras.models.clone_model(model)",
+    "twin.set_weights(model.get_weights())",
+    "print(model({0}), twin({0}))",
 )
+_OF_CHECK = {
+    GRADIENTS: _STEP,
+    FIT: _STEPS,
+    GRAPH: ("print(model({0}), model.predict({0}))",),
+    CLONE: _TWIN,
+    ELSEWHERE: _FILE,
+    **dict.fromkeys(FORMATS, _FILE),
+}
 
 
 def of_case(result: CaseResult, keras_backend: str) -> str:

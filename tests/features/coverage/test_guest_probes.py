@@ -70,6 +70,21 @@ def test_two_results_differ_by_the_largest_number_or_in_words(modules: list[Modu
     assert checks.furthest([START * np.nan], [START]) == {"how": "not a number"}
 
 
+def test_a_symbolic_call_says_the_shape_and_the_kind_of_what_comes(modules: list[ModuleType]) -> None:
+    def says(*told: Any) -> Any:
+        checks = object.__new__(modules[1].Checks)
+        subject = SimpleNamespace(
+            symbolic=lambda tensors: [SimpleNamespace(shape=one[0], dtype=one[1]) for one in told]
+        )
+        vars(checks).update(_subject=subject, _outputs=[np.zeros((2, 3), "float32"), np.zeros(2, "int32")])
+        return checks._says([])
+
+    assert says(((None, 3), "float32"), ((2,), "int32")) == {"off": 0.0}
+    assert says(((None, 2), "float32"), ((2,), "int32")) == {"how": "shape (None, 2) instead of (2, 3)"}
+    assert says(((2, 3), "float32"), ((2, 1), "int32")) == {"how": "shape (2, 1) instead of (2,)"}
+    assert says(((2, 3), "float32"), ((2,), "int64")) == {"how": "int64 instead of int32"}
+
+
 def test_changes_are_compared_with_themselves_but_for_what_a_weight_cannot_tell(tmp_path: Path) -> None:
     with guest(tmp_path, "kbench_coverage.steps") as (steps,):
         changes = np.array([[1.0, 1.0], [1e-3, 1e-4], [0.0, 1e-4]])

@@ -65,12 +65,13 @@ def test_a_mutant_is_the_file_with_one_change_whatever_letters_it_has() -> None:
 
 
 def test_what_is_drawn_follows_from_the_seed_and_fewer_are_the_first_of_more(tmp_path: Path) -> None:
-    for folder in ("layers", "losses"):
+    for folder in ("layers", "losses", "backend/torch/optimizers"):
         (tmp_path / "src" / folder).mkdir(parents=True)
         lines = "".join(f"def f{number}(x):\n    return -x * 2 + {number}.5\n" for number in range(9))
         (tmp_path / "src" / folder / "some.py").write_text(lines)
-    drawn = [one.id for one in mutants.draw(tmp_path, 20, 0)]
-    assert len({*drawn}) == 20 and drawn[:7] == [one.id for one in mutants.draw(tmp_path, 7, 0)]
+    drawn = [one.id for one in mutants.draw(tmp_path, 25, 0)]
+    assert len({*drawn}) == 27 and drawn[:7] == [one.id for one in mutants.draw(tmp_path, 7, 0)][:7]
+    assert [one.startswith("backend/torch/optimizers/") for one in drawn] == [False] * 25 + [True] * 2
     assert drawn != [one.id for one in mutants.draw(tmp_path, 20, 1)]
 
 

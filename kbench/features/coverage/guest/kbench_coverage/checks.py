@@ -113,6 +113,7 @@ class Checks:
         if isinstance(subject, Steps):
             self._of_steps(subject)
         if subject.is_layer and self._given:
+            self._try("clone", self._cloned)
             self._in_files(case)
         unlike_itself = [
             one
@@ -218,11 +219,23 @@ class Checks:
 
     def _loaded(self, path: str) -> Check:
         """The outputs of the model in a file."""
-        loaded, given = load(path), self._given
+        return self._like_this(load(path))
+
+    def _cloned(self) -> Check:
+        """The outputs of a model that was made again of this one's layers, and given its weights."""
+        import keras
+
+        model = self._subject.model(self._given)
+        twin = keras.models.clone_model(model)
+        twin.set_weights(model.get_weights())
+        return self._like_this(twin)
+
+    def _like_this(self, model: Any) -> Check:
+        given = self._given
         if self._framework.eager:
-            outputs = self._eagerly(loaded)
+            outputs = self._eagerly(model)
         else:
-            outputs = arrays.leaves(loaded.predict(given[0] if len(given) == 1 else given, len(given[0])))
+            outputs = arrays.leaves(model.predict(given[0] if len(given) == 1 else given, len(given[0])))
         return unlike(outputs, self._outputs)
 
 
