@@ -206,11 +206,12 @@ UNEQUAL: Mapping[str, Sequence[Any]] = {
     "kernel_size": (2, 3, 1), "pool_size": (3, 2, 1), "strides": (2, 1, 3), "dilation_rate": (1, 2, 1),
     "size": (2, 3, 1), "cropping": ([1, 0], [0, 1], [1, 1]), "padding": ([0, 2], [1, 0], [2, 1]),
 }  # fmt: skip
-EXCLUSIVE = (
+EXCLUSIVE = (  # of which one may be given
     ("strides", "dilation_rate"),
+    ("bias", "mask"),
     ("crop_to_aspect_ratio", "pad_to_aspect_ratio"),
     ("clipnorm", "clipvalue", "global_clipnorm"),
-)  # of which one may be given
+)
 INTEGERS = (3, 5)
 
 

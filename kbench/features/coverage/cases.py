@@ -165,8 +165,8 @@ def _of_name(about: Public) -> Iterator[ProbeCase]:
     if wide:
         yield replace(plain, inputs=wide)
     yield from _several_changed(plain, varied)
-    for code in ADAPTED.get(about.name, ()):
-        yield replace(plain, settings={}, code=code, inputs=("sequence",), outputs_only=True)
+    for made in ADAPTED.get(about.name, ()):
+        yield replace(plain, settings={}, code=made, inputs=("sequence",), outputs_only=True)
     known = {one for one, _, _ in about.parameters}
     if module == "layers":
         yield from _more_of_layer(plain, known, about.optional or ())
@@ -378,7 +378,7 @@ def _more_of_function(plain: ProbeCase, parameters: Set[str]) -> Iterator[ProbeC
         yield from (replace(outputs, inputs=(one,), settings=along) for one in ALONG_AXIS_1)
     else:
         yield from (replace(outputs, inputs=(one,)) for one in OF_ELEMENTS.get(len(plain.arrays), ()))
-        if len(plain.arrays) == 2:
+        if len(plain.arrays) == 2 and "axes" not in parameters:
             yield replace(outputs, inputs=inputs.UNEQUAL)
 
 

@@ -83,11 +83,11 @@ class Checks:
 
         if not self._outputs or not self._given or not hasattr(keras, "KerasTensor"):
             return
-        for first in ([], [None]):
-            shapes = [first[: one.ndim] + list(one.shape[len(first) :]) for one in self._given]
+        for any_size in (False, True):
+            shapes = [((None,) if any_size and one.ndim else one.shape[:1]) + one.shape[1:] for one in self._given]
             tensors = [keras.KerasTensor(shape, str(one.dtype)) for shape, one in zip(shapes, self._given)]
             self._try("symbolic", lambda tensors=tensors: self._says(tensors))  # type: ignore[misc]
-            if first and not self._subject.is_layer and "error" in self._found["symbolic"]:
+            if any_size and not self._subject.is_layer and "error" in self._found["symbolic"]:
                 self._found["symbolic"] = {"off": 0.0}  # the first axis of a function's array may be no batch
             if self._found["symbolic"] != {"off": 0.0}:
                 return
