@@ -75,16 +75,12 @@ CODE: Mapping[str, tuple[str, ...]] = {
     "random.SeedGenerator": ("keras.random.uniform((200, 150), seed=keras.random.SeedGenerator(3))",),
 }
 _DATA = "np.random.RandomState(7).uniform(-1, 3, (7, 5, 3)).astype('float32')"
-# Layers that are adapted to data of their own.
+# A layer that is adapted to data of its own.
 ADAPTED: Mapping[str, tuple[str, ...]] = {
-    f"layers.{made[0].partition('(')[0]}": tuple(
-        f"(lambda layer: layer.adapt({data}) or layer)(keras.layers.{one})"
-        for one in made
+    "layers.Normalization": tuple(
+        f"(lambda layer: layer.adapt({data}) or layer)(keras.layers.Normalization({settings}))"
+        for settings in ("", "axis=None", "axis=(1, 2)", "invert=True")
         for data in (_DATA, f"keras.ops.convert_to_tensor({_DATA})")
-    )
-    for made in (
-        ("Normalization()", "Normalization(axis=None)", "Normalization(axis=(1, 2))", "Normalization(invert=True)"),
-        ("Discretization(num_bins=3)",),
     )
 }
 # Names without a case, and why.

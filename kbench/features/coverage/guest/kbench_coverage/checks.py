@@ -87,9 +87,10 @@ class Checks:
             shapes = [((None,) if any_size and one.ndim else one.shape[:1]) + one.shape[1:] for one in self._given]
             tensors = [keras.KerasTensor(shape, str(one.dtype)) for shape, one in zip(shapes, self._given)]
             self._try("symbolic", lambda tensors=tensors: self._says(tensors))  # type: ignore[misc]
-            if any_size and not self._subject.is_layer and "error" in self._found["symbolic"]:
+            found = self._found.get("symbolic", {})
+            if any_size and not self._subject.is_layer and "error" in found:
                 self._found["symbolic"] = {"off": 0.0}  # the first axis of a function's array may be no batch
-            if self._found["symbolic"] != {"off": 0.0}:
+            elif found != {"off": 0.0}:
                 return
 
     def _says(self, tensors: Sequence[Any]) -> Check:

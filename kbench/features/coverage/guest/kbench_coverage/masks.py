@@ -24,6 +24,6 @@ def classes() -> Dict[str, Any]:
 
     class Mask(keras.layers.Layer):
         def call(self, x: Any, mask: Any = None) -> Any:
-            return of.zeros_like(x) - 1.0 if mask is None else of.cast(mask, x.dtype)
+            return of.zeros_like(x) - of.ones_like(x) if mask is None else of.cast(mask, x.dtype)
 
     return {"Large": Large, "Mask": Mask}
