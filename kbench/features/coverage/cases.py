@@ -75,13 +75,14 @@ CODE: Mapping[str, tuple[str, ...]] = {
     "random.SeedGenerator": ("keras.random.uniform((200, 150), seed=keras.random.SeedGenerator(3))",),
 }
 _DATA = "np.random.RandomState(7).uniform(-1, 3, (7, 5, 3)).astype('float32')"
-# A layer that is adapted to data of its own.
-ADAPTED: Mapping[str, tuple[str, ...]] = {
+# Layers whose weights are given, or follow from data that they are adapted to.
+OWN_WEIGHTS: Mapping[str, tuple[str, ...]] = {
+    "layers.Embedding": ("keras.layers.Embedding(6, 3, weights=[np.arange(18.0).reshape(6, 3)])",),
     "layers.Normalization": tuple(
         f"(lambda layer: layer.adapt({data}) or layer)(keras.layers.Normalization({settings}))"
         for settings in ("", "axis=None", "axis=(1, 2)", "invert=True")
         for data in (_DATA, f"keras.ops.convert_to_tensor({_DATA})")
-    )
+    ),
 }
 # Names without a case, and why.
 WITHOUT: Mapping[str, str] = {
@@ -161,8 +162,15 @@ def _of_name(about: Public) -> Iterator[ProbeCase]:
     if wide:
         yield replace(plain, inputs=wide)
     yield from _several_changed(plain, varied)
-    for made in ADAPTED.get(about.name, ()):
-        yield replace(plain, settings={}, code=made, inputs=("sequence",), outputs_only=True)
+    for made in OWN_WEIGHTS.get(about.name, ()):
+        yield replace(
+            plain,
+            settings={},
+            code=made,
+            inputs=FIRST.get(about.name, ("sequence",)),
+            outputs_only=True,
+            weights=None,
+        )
     known = {one for one, _, _ in about.parameters}
     if module == "layers":
         yield from _more_of_layer(plain, known, about.optional or ())
@@ -286,9 +294,10 @@ def _augmenting(
     draw from, or a probability of 1.
     """
     if "seed" not in parameters:
-        yield from (replace(plain, inputs=(one,), outputs_only=True) for one in (inputs.ONE_IMAGE, inputs.BYTES))
+        yield replace(plain, inputs=(inputs.BYTES,), outputs_only=True)
     factors = [one for one in sorted(parameters) if one.endswith("factor")]
     if "seed" not in parameters or not factors or plain.name in OF_A_BATCH:
+        yield replace(plain, inputs=(inputs.ONE_IMAGE,), training=True, outputs_only=True)
         return
     settings = {**plain.settings, **{one: [0.37, 0.37] for one in factors}}
     trained = replace(plain, training=True, draws=True, outputs_only=True, settings=settings)
@@ -368,6 +377,8 @@ def _more_of_function(plain: ProbeCase, parameters: Set[str]) -> Iterator[ProbeC
             yield replace(outputs, inputs=(inputs.ONE_IMAGE,))
     elif _is_listed(plain):
         yield replace(outputs, inputs=inputs.UNEQUAL)
+    elif "threshold" in parameters:
+        yield replace(outputs, settings={**plain.settings, "threshold": 1.0}, inputs=ALONG_AXIS[:1])
     elif len(plain.arrays) == 1 and "axis" in parameters:
         yield from (replace(outputs, inputs=(one,)) for one in ALONG_AXIS)
         along = {**plain.settings, "axis": 1}

@@ -134,7 +134,7 @@ def _without_numbers(case: ProbeCase, module: str, names: Sequence[str]) -> list
 
 
 def _of_layer(case: ProbeCase, names: Sequence[str], in_graph: bool, check: str) -> list[str]:
-    made, weights = f"layer = {_made(case)}", "" if ".adapt(" in case.code else _weights("layer", case)
+    made, weights = f"layer = {_made(case)}", _weights("layer", case)
     large = [*_large(in_graph)] if case.masked else []
     if not in_graph and check not in _OF_CHECK:
         masks = [f"{one} = Large()({one})" for one in names if case.masked]
@@ -176,7 +176,8 @@ def _large(in_keras2: bool) -> Sequence[str]:
     mask = (
         "class Mask(keras.layers.Layer):",
         "    def call(self, x, mask=None):",
-        "        return keras.ops.zeros_like(x) - keras.ops.ones_like(x) if mask is None else keras.ops.cast(mask, x.dtype)",
+        "        none = keras.ops.zeros_like(x) - keras.ops.ones_like(x)",
+        "        return none if mask is None else keras.ops.cast(mask, x.dtype)",
     )
     return lines if in_keras2 else (*lines, *mask)
 
@@ -270,6 +271,8 @@ def _given(case: ProbeCase, names: Sequence[str]) -> str:
 
 
 def _weights(of: str, case: ProbeCase) -> str:
+    if case.weights is None:
+        return ""
     number = f"{case.seed * inputs.SEEDS_APART} + n" if case.seed else "n"
     low, high = case.weights
     drawn = f"np.random.RandomState({number}).uniform({low}, {high}, w.shape)"

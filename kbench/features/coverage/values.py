@@ -60,7 +60,7 @@ class ProbeCase:
     masked: bool = False  # whether a Masking layer comes before it
     random: bool = False  # whether only mean and standard deviation can be compared
     draws: bool = False  # whether what it computes may be random: it is computed twice
-    weights: tuple[float, float] = (-0.5, 0.5)  # between which a layer's are drawn
+    weights: tuple[float, float] | None = (-0.5, 0.5)  # between which a layer's are drawn; None: it has them
     code: str = ""  # in place of the plain call: what makes a layer, or what is computed from x0, x1, ...
     dtype: str = ""  # in which a layer computes; of its inputs, too
     outputs_only: bool = False  # whether nothing but its outputs is looked at
