@@ -190,7 +190,7 @@ VARIED: Mapping[str, tuple[Any, ...]] = {
 }  # fmt: skip
 # What layers do with weights, all of it together.
 OF_WEIGHTS: Mapping[str, Any] = {
-    "regularizer": _python("keras.regularizers.l2(0.137)"), "constraint": _python("keras.constraints.NonNeg()")
+    "regularizer": _python("keras.regularizers.l2(0.137)"), "constraint": _python("keras.constraints.MaxNorm(0.37)")
 }  # fmt: skip
 KEPT = frozenset({
     "trainable", "stateful", "sparse", "ragged", "dynamic", "autocast", "dtype", "name", "seed", "jit_compile",

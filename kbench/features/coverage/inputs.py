@@ -161,6 +161,7 @@ OWN: Mapping[str, Arrays] = {
     "ops.meshgrid": _floats((3, 4), (2, 3)),
     "ops.polar": (("positive", (3,)), ("floats", (3,))),
     "ops.psnr": _floats((2, 4, 4, 3), (2, 4, 4, 3)),
+    "ops.qr": _floats((5, 3)),
     "ops.rearrange": _floats((2, 5, 3)),
     "ops.scan": _floats((3, 4)),
     "ops.scatter": (("integers", (4, 1)), ("floats", (4,))),
