@@ -109,7 +109,7 @@ GENERIC = (
 # Each of a kind: what is said without numbers, what acts on weights, labels, settings that are None or words by
 # default, images, layers in training, data that a layer is adapted to, and arrays of unequal sizes.
 FURTHER = (
-    ("layers.SimpleRNN", "layers/rnn/rnn.py", "length = sequences_shape[1]", "length = sequences_shape[2]"),
+    ("layers.RepeatVector", "layers/reshaping/repeat_vector.py", "(input_shape[0], self.n,", "(input_shape[0], 1,"),
     (
         "layers.Conv3DTranspose",
         "layers/convolutional/conv3d_transpose.py",
@@ -143,16 +143,16 @@ FURTHER = (
         "(sin_theta + shear_x",
     ),
     (
-        "layers.Solarization",
-        "layers/preprocessing/image_preprocessing/solarization.py",
-        "backend.numpy.round(results)",
-        "backend.numpy.floor(results + 0.9)",
+        "layers.RandomContrast",
+        "layers/preprocessing/image_preprocessing/random_contrast.py",
+        "* contrast_factor + inp_mean",
+        "* contrast_factor - inp_mean",
     ),
     (
         "layers.Normalization",
         "layers/preprocessing/normalization.py",
-        "ops.var(data, axis=self._reduce_axis)",
-        "ops.var(data)",
+        "np.var(data, axis=self._reduce_axis)",
+        "np.std(data, axis=self._reduce_axis)",
     ),
     ("layers.Concatenate", "layers/merging/concatenate.py", "in input_shapes[1:]:", "in input_shapes[2:]:"),
 )

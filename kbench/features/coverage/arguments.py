@@ -188,10 +188,12 @@ VARIED: Mapping[str, tuple[Any, ...]] = {
     "random.binomial.counts": (3.0, 8.0),
     "ops.trapezoid.x": (_python("np.array([0.0, 1.0, 3.0], 'float32')"),),
 }  # fmt: skip
-# What layers do with weights, all of it together.
+# What acts on weights: that of all weights together; the last of many outputs, whose sum is large.
 OF_WEIGHTS: Mapping[str, Any] = {
-    "regularizer": _python("keras.regularizers.l2(0.137)"), "constraint": _python("keras.constraints.MaxNorm(0.37)")
-}  # fmt: skip
+    "_regularizer": _python("keras.regularizers.l2(0.137)"),
+    "_constraint": _python("keras.constraints.MaxNorm(0.37)"),
+    "activity_regularizer": _python("keras.regularizers.l2(0.00137)"),
+}
 KEPT = frozenset({
     "trainable", "stateful", "sparse", "ragged", "dynamic", "autocast", "dtype", "name", "seed", "jit_compile",
     "loss_scale_factor", "ema_momentum", "weighted",

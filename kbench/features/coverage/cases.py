@@ -314,8 +314,9 @@ def _more_of_layer(plain: ProbeCase, parameters: Set[str], optional: Sequence[st
     """
     yield from _behind_a_mask(plain, parameters, optional)
     trained = _has_weights(parameters)
-    if given := {one: OF_WEIGHTS[end] for one in sorted(parameters) if (end := one.rpartition("_")[2]) in OF_WEIGHTS}:
-        yield replace(plain, settings={**plain.settings, **given})
+    for end in ("_regularizer", "_constraint"):
+        if given := {one: OF_WEIGHTS.get(one, OF_WEIGHTS[end]) for one in sorted(parameters) if one.endswith(end)}:
+            yield replace(plain, settings={**plain.settings, **given})
     tied = _of_kind(inputs.TIED, plain)
     if tied and not (trained or plain.draws):  # whose gradients depend on how a backend breaks them
         yield replace(plain, inputs=tied)
