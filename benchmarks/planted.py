@@ -12,8 +12,8 @@ A mutant by itself: the copy in FOLDER/planted has them all, and a variable says
 
     python run.py coverage --backends torch,torch+keras=FOLDER/planted+PLANTED=7 --only layers.GRU
 
-A hundred mutants take about half an hour on two cores. planted.toml lists those by hand, functions in which none is
-drawn, and mutants that were read and left out, as they change nothing or are in code that no public name reaches.
+A hundred mutants take about twenty minutes on two busy cores. planted.toml lists those by hand, functions in which
+none is drawn, and mutants that were read and left out: they change nothing, or no public name reaches their code.
 """
 
 from __future__ import annotations
