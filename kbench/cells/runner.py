@@ -19,7 +19,7 @@ from kbench.cells.launcher import Launcher, Running, run_to_completion
 from kbench.cells.outcomes import outcome_of
 from kbench.cells.spec import RunPaths
 from kbench.cells.together import Beside, Streams
-from kbench.cells.turns import ProcessTurn, TurnScheduler, look, share_of_others
+from kbench.cells.turns import Look, ProcessTurn, TurnScheduler, look, share_of_others
 from kbench.environments import ensure
 from kbench.machine import devices
 from kbench.planning.tasks import CellTask
@@ -90,7 +90,7 @@ def run(
                 measuring.together(more)
     except KeyboardInterrupt:
         for task in list(measuring.running.values()):
-            measuring.ended(task, Outcome(INTERRUPTED, "interrupted by the user"))
+            measuring.ended(task, measuring.judged(task, Outcome(INTERRUPTED, "interrupted by the user")))
         raise
     return [measuring.outcomes[task.id] for task in tasks]
 
@@ -106,6 +106,7 @@ class _Measuring:
         self._known = known  # by id: of cells that need not start
         self.outcomes: dict[str, Outcome] = {}
         self.running: dict[str, CellTask] = {}
+        self._began: dict[str, tuple[Look, ProcessTurn | None]] = {}  # by id
         self.folder = store.WatchedFolder(run_paths.run)
         # The batch size that did not fit into memory, by the rest of the row's point.
         self._largest: dict[Point, int] = {}
@@ -149,8 +150,14 @@ class _Measuring:
     def _cell(self, task: CellTask, turn: ProcessTurn | None = None) -> Running[Outcome]:
         self.folder.check()
         self._started(task)
-        before = look([os.getpid()])  # with all that it starts
-        outcome = yield from measure(task, self._here, self._launcher, self._listener, turn)
+        self._began[task.id] = look([os.getpid()]), turn  # with all that it starts
+        return self.judged(task, (yield from measure(task, self._here, self._launcher, self._listener, turn)))
+
+    def judged(self, task: CellTask, outcome: Outcome) -> Outcome:
+        """The outcome with what other programs used meanwhile; also of a cell that was stopped."""
+        if task.id not in self._began:
+            return outcome
+        before, turn = self._began[task.id]
         outcome = replace(outcome, others=round(others := share_of_others(before, look([os.getpid()])), 3))
         if turn is None:
             return outcome

@@ -253,6 +253,7 @@ def test_an_interrupted_cell_is_recorded_and_the_rest_is_not_started(stage: Stag
         stage.run({"a": well(cell()), "b": raising(KeyboardInterrupt()), "c": well(cell())})
     assert (stage.recorded("a") or {})["status"] == "ok"
     assert (stage.recorded("b") or {})["status"] == "interrupted"
+    assert (stage.recorded("b") or {})["others"] is not None, "what other programs used until then"
     assert stage.recorded("c") is None
     assert len(stage.launcher.asked) == 2
     assert stage.heard.lines[-1] == "ended b interrupted"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from fake_runs import cell, measured, summary
 
@@ -87,6 +89,10 @@ def test_epochs_that_were_done_before_an_interruption_are_a_table() -> None:
         ("mnist_cnn", "keras3/jax", "1 of 8", "-", "9.00", "0.750", "-"),
     )
     assert interrupted.table([never, ended]) is None
+    busy = replace(cut, outcome=replace(cut.outcome, others=0.5))
+    disturbed = interrupted.table([busy, first])
+    assert disturbed is not None and disturbed.rows[0][3:5] == ("?2.00", "?9.00")
+    assert disturbed.remarks[1:] == ("?time: disturbed, so not to be relied on.",) and len(found.remarks) == 1
 
 
 def test_the_verdicts_of_a_run_are_a_few_words() -> None:
