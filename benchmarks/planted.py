@@ -75,7 +75,7 @@ class Verdict:
     mutant: str
     area: str
     kind: str
-    found: str  # QUICK: by each name's first case; ALL; or MISSED
+    found: str  # QUICK: by each name's few cases; ALL; or MISSED
     name: str = ""  # by which
     how: str = ""
     was: str = ""

@@ -134,16 +134,27 @@ def chosen(names: Sequence[str], only: str) -> list[str]:
 
 
 def make(public: Mapping[str, Public], only: str = "", quick: bool = False, seed: int = 0) -> list[ProbeCase]:
-    """The cases of the chosen names, numbered; `quick`: each name once, its outputs alone. `seed` moves all inputs
+    """The cases of the chosen names, numbered; `quick`: a few of each, their outputs alone. `seed` moves all inputs
     and weights. A name without a known value has none.
     """
     found: list[ProbeCase] = []
     for name in chosen(sorted(public), only):
-        for case in _of_name(public[name]):
+        own = [*_of_name(public[name])]
+        for case in _most_telling(own) if quick else own:
             found.append(replace(case, id=len(found), seed=seed, outputs_only=quick or case.outputs_only))
-            if quick:
-                break
     return found
+
+
+def _most_telling(own: Sequence[ProbeCase]) -> list[ProbeCase]:
+    """Of a name's cases the plain one, that with most settings, and a metric's on scores, or one behind a mask or in
+    training.
+    """
+    if not own:
+        return []
+    found = [own[0], max(own, key=lambda one: len(one.settings))]
+    on_scores = [one for one in own if one.inputs == inputs.SCORES and one.name.startswith("metrics.")]
+    found += (on_scores or [one for one in own if one.masked or one.training])[:1]
+    return [one for number, one in enumerate(found) if one not in found[:number]]
 
 
 def _of_name(about: Public) -> Iterator[ProbeCase]:

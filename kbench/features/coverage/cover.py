@@ -76,7 +76,7 @@ def cover(
     name: str | None = None,
     command: str = "",
 ) -> RunResults:
-    """Do it as a new run below `folder`. `only`: patterns of names; `quick`: a case of each; `elsewhere`: other
+    """Do it as a new run below `folder`. `only`: patterns of names; `quick`: few cases of each; `elsewhere`: other
     machines try other generations of Keras, so there may be no such name in this one. Raises what `measure` does.
     """
     parent = measure.check_folder(request, folder, name)

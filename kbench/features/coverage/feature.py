@@ -58,7 +58,7 @@ def commands() -> Mapping[str, Command]:
                 },
                 "--quick": {
                     "action": "store_true",
-                    "help": "try each name once, with what it has to be given, and no training",
+                    "help": "try at most three cases of each name, and look at their outputs alone",
                 },
                 "--fail-on": {
                     "type": list_of(FAILING),

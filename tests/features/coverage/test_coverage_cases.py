@@ -241,11 +241,16 @@ def test_a_sequence_is_also_tried_behind_a_mask_also_backwards() -> None:
     assert settings("layers.Bidirectional")[0].startswith("layers.Bidirectional(layer=LSTM(3,")
 
 
-def test_quick_tries_each_name_once_and_numbers_are_those_of_the_list() -> None:
+def test_quick_tries_a_few_cases_of_each_name_and_numbers_are_those_of_the_list() -> None:
     made = cases.make(PUBLIC, quick=True)
-    assert len({one.name for one in made}) == len(made) == len(PUBLIC) - 2
+    assert len({one.name for one in made}) == len(PUBLIC) - 2 and all(one.outputs_only for one in made)
     for found in (made, MADE):
         assert [one.id for one in found] == list(range(len(found)))
+    plain, with_settings, masked = (in_words(one) for one in made if one.name == "layers.Conv1D")
+    assert plain == "layers.Conv1D(filters=2, kernel_size=3)" and masked == f"{plain} behind a mask"
+    assert "strides=2" in with_settings and "use_bias=False" in with_settings
+    assert "scores" in [one.inputs[0] for one in made if one.name == "metrics.R2Score"]
+    assert len([one for one in made if one.name == "losses.hinge"]) == 1
 
 
 def test_what_needs_something_unknown_has_no_case_and_neither_has_what_kbench_says_why() -> None:
