@@ -195,3 +195,28 @@ def test_weights_have_values_where_these_have_their_shape(tmp_path: Path, value:
     with guest(tmp_path, "kbench_script.watching.models") as (models,):
         found = models.Models(framework, None, {"seed": 0, "init": "backend"})
         assert found.have_values(Unbuilt()) == known
+
+
+@pytest.mark.parametrize(
+    ("calls", "seeded"),
+    [
+        ([("call, line 3", True), ("fit, line 4", False)], ["fit, line 4"]),  # its first call makes a model's weights
+        ([("call, line 3", False)], ["call, line 3"]),
+        ([("train_on_batch, line 3", True), ("fit, line 4", False)], []),  # it has been trained by then
+    ],
+)
+def test_weights_that_a_call_made_are_not_exchanged_behind_what_it_returned(
+    tmp_path: Path, calls: list[tuple[str, bool]], seeded: list[str]
+) -> None:
+    with guest(tmp_path, "kbench_script.watching.models", "kbench_guest.proof.weights") as (models, weights):
+        recorder = mock.Mock(cut="")
+        found = models.Models(mock.Mock(), recorder, {"seed": 0, "init": "seeded"})
+        with (
+            mock.patch.object(models.about, "model", return_value={}),
+            mock.patch.object(weights, "initialise", return_value=("sha", [])) as initialise,
+        ):
+            for name, ended in calls:
+                found.describe(SimpleNamespace(name=name, described=False), "model", {}, ended=ended)
+    told = [call.args for call in recorder.describe.call_args_list]
+    assert [site.name for site, _, facts in told if facts.get("weights") == "seeded"] == seeded
+    assert initialise.call_count == len(seeded)

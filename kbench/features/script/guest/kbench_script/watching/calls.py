@@ -133,7 +133,7 @@ class Calls:
                     recorder.loss(site, its_scores.get("loss"))
                 given = functools.partial(given_to, original, args, kwargs)
                 weighted = method in EVALUATES and not site.described
-                self._models.describe(site, model, about.weighting(given()) if weighted else {})
+                self._models.describe(site, model, about.weighting(given()) if weighted else {}, ended=True)
                 recorder.report(site, first)
                 if method in TRAINS:
                     self._returned.trains(model)

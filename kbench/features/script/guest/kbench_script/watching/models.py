@@ -25,17 +25,22 @@ class Models:
         self._seed = program["seed"]
         self._unseeded = program["init"] == "seeded"  # whether the first model is still to be seeded
 
-    def describe(self, site: "CallSite", model: Any, facts: Dict[str, Any], trained: bool = False) -> None:
-        """Write what the model of a site is, once; trained: whether it has been trained before."""
+    def describe(
+        self, site: "CallSite", model: Any, facts: Dict[str, Any], trained: bool = False, ended: bool = False
+    ) -> None:
+        """Write what the model of a site is, once; trained: whether it has been trained before; ended: whether the
+        call has. What it returned was computed without seeded weights: the next model, or call, gets them.
+        """
         if site.described:
             return
         site.described = True
         found = dict(facts, **about.model(self.framework, model))
         if self.recorder.cut:
             found["notes"] = [self.recorder.cut, *found.get("notes", ())]
-        if self._unseeded:
+        trains = site.name.split(",")[0] in TRAINS
+        if self._unseeded and (trains or not ended):
             self._unseeded = False
-            if trained:
+            if trained or ended:
                 text = "its first step made its weights: --init seeded gave it none"
                 found["notes"] = [*found.get("notes", ()), text]
             else:
@@ -45,7 +50,7 @@ class Models:
             found["start_sha256"] = self.recorder.guarded(weights.sha256, self.framework, model)
         if not trained:
             found["start_spreads"] = self.recorder.guarded(_spreads, self.framework, model)
-        self.recorder.describe(site, "train" if site.name.split(",")[0] in TRAINS else "infer", found)
+        self.recorder.describe(site, "train" if trains else "infer", found)
 
     def describe_to_seed(self, site: "CallSite", model: Any) -> None:
         """Do so before the first step of the first model if it has to be seeded: gradients are of those weights."""
