@@ -96,8 +96,6 @@ def test_outputs_that_agree_and_repeats_that_do_are_told() -> None:
     assert line_answers.on_rows(same) == ["Outputs agree, to the last bit."]
     scored = [line(name, PREDICT, scores_agree=True) for name in ("a/x", "a/y")]
     assert line_answers.on_rows(scored) == ["Scores agree."]
-    unlike = [line(name, PREDICT, outputs_not_compared="they are drawn at random") for name in ("a/x", "a/y")]
-    assert line_answers.on_rows(unlike) == ["Outputs are not compared: they are drawn at random."]
     repeated = [line("a/x", deterministic=True, seeds=1), line("a/y", deterministic=True, seeds=1)]
     assert line_answers.on_rows(repeated) == ["Repeats give the same losses on a/x and a/y."]
     assert line_answers.on_rows([repeated[0], line("a/y", deterministic=False, seeds=1)]) == []

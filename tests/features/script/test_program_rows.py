@@ -19,6 +19,7 @@ from kbench.features.script.events import Fit, Site
 from kbench.features.script.lines import call_sites
 from kbench.features.script.lines.call_sites import by_line
 from kbench.features.script.lines.finding_kinds import NO_CALLS, OTHER_CALL
+from kbench.features.script.lines.line_details import LineDetails
 from kbench.features.script.lines.units import CALL, EPOCH, REST, RUN
 from kbench.features.script.told import line_tables, unlike_calls
 from kbench.plots.bars import _figure as draw_bars
@@ -296,3 +297,14 @@ def test_why_a_program_failed_stands_once_on_the_screen() -> None:
     assert "[1] line 9: KeyError: 0" in tables([row])[0].numbered, "in summary.md also beside its row"
     noted = replace(row, findings=(Finding(kind="told", own="it has a note"),))
     assert "[1] it has a note" in text([noted])
+
+
+def test_why_outputs_are_not_compared_stands_once_below_the_first_table_of_which_it_is_true() -> None:
+    why = "each backend draws its own initial weights"
+    told = LineDetails(outputs_not_compared=why)
+    rows = [
+        line(backend, ratio, example=f"train.py: predict, line {number}", of_kind=told)
+        for number in (7, 8)
+        for backend, ratio in (("keras3/jax", 1.0), ("keras3/torch", 2.0))
+    ]
+    assert text(rows).count(f"Outputs are not compared: {why}.") == 1

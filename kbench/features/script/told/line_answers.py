@@ -175,10 +175,6 @@ def _of_sameness(rows: Sequence[Summary]) -> list[str]:
     said, alike = [], [apart for row in rows if (apart := details(row).outputs_apart) is not None]
     if rows[0].work.repeated and len(alike) > 1 and not math.isnan(max(alike)):
         said.append(f"Outputs agree, {how_near(max(alike), ' of the largest number')}.")
-    elif rows[0].work.repeated and (
-        why := next(filter(None, (details(row).outputs_not_compared for row in rows)), "")
-    ):
-        said.append(f"Outputs are not compared: {why}.")
     elif rows[0].work.repeated and len(rows) > 1 and all(details(row).scores_agree for row in rows):
         said.append("Scores agree.")
     said += _of_like_lines(rows)

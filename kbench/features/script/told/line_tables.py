@@ -148,8 +148,10 @@ def remarks(rows: Sequence[Summary]) -> dict[str, tuple[str, ...]]:
     weights = "Weights, sample order and dropout are the program's own; --init seeded gives all the same start."
     around = "around: of a call, outside its epochs and their validation."
     own_weights = is_fit(first.site) and any(row.weights == "its own" for row in rows)
+    why = next(filter(None, (details(row).outputs_not_compared for row in rows)), "") if first.work.repeated else ""
     return {
         **({weights: _WHOLE} if own_weights else {}),
+        **({f"Outputs are not compared: {why}.": _WHOLE} if why else {}),
         **dict.fromkeys((*_on_first_times(rows), *_on_epochs(rows)), _WHOLE),
         **({around: ("around (s)",)} if is_fit(first.site) and first.work.by_call else {}),
     }
