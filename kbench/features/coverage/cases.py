@@ -378,7 +378,8 @@ def _more_of_loss(plain: ProbeCase, varied: Mapping[str, Sequence[Mapping[str, A
     for one in (*inputs.OF_LOSSES, *(() if of_classes else inputs.IN_COLUMNS)):
         yield replace(outputs, inputs=one)
     for of in varied.values() if plain.name.startswith("metrics.") else ():
-        yield from (replace(outputs, settings={**plain.settings, **more}, inputs=inputs.SCORES) for more in of)
+        untied = (more for more in of if "top_k" not in more)  # which of equal scores are the largest is open
+        yield from (replace(outputs, settings={**plain.settings, **more}, inputs=inputs.SCORES) for more in untied)
 
 
 def _more_of_function(plain: ProbeCase, parameters: Set[str]) -> Iterator[ProbeCase]:

@@ -130,6 +130,14 @@ def test_a_metric_is_tried_on_labels_with_each_setting_and_scores_may_equal_a_th
     assert {*np.unique(names["x0"])} == {0, 1} and np.float32(0.5) in names["x1"]
 
 
+def test_the_largest_scores_are_not_asked_for_where_some_are_equal() -> None:
+    public = {"metrics.Recall": Public("metrics.Recall", (("top_k", 0, None), ("class_id", 0, None)))}
+    settings: dict[bool, list[str]] = {True: [], False: []}  # on scores, of which some are equal, or on others
+    for one in cases.make(public, "metrics.Recall"):
+        settings[one.inputs == ("scores",)] += one.settings
+    assert "class_id" in settings[True] and "top_k" in settings[False] and "top_k" not in settings[True]
+
+
 def test_images_are_given_without_a_batch_and_as_bytes_and_to_layers_that_leave_nothing_to_chance() -> None:
     found = {one.inputs: one for one in cases.make(PUBLIC, "layers.RandomShear") if one.training and not one.random}
     assert {*found} == {("one image",), ("bytes",), ("colours",)}
