@@ -126,8 +126,8 @@ def test_callbacks_and_data_that_are_much_of_fit_are_told() -> None:
     assert slow.epoch_seconds == 1.5
     assert line_answers.on_rows([slow, other]) == [
         "Its callbacks take 48% of fit on a/x, 7% of fit on a/y.",
-        "Making its batches, without training, takes 0.900 of an epoch's 1.50 s on a/x, 0.900 of an epoch's 1.50 s "
-        "on a/y.",
+        "Making its batches, without training, takes 0.900 s of an epoch's 1.50 s on a/x, 0.900 s of an epoch's "
+        "1.50 s on a/y.",
     ]
     assert line_answers.on_rows([other, line("a/z", batch_making_seconds=0.1)])[0].startswith("Making its batches")
     busy = replace(other, turns=12, disturbed_turns=9)

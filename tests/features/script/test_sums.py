@@ -81,7 +81,9 @@ def test_a_usual_time_of_which_so_many_would_take_longer_than_all_did_is_left_ou
     assert failed(uneven) == [USUAL] and uneven.epoch_seconds is None and uneven.first_epoch_seconds == 0.5
     assert "as many usual times as it has would add up to 7.30 s, and it took 4.18 s" in uneven.notes[-1]
     near = rows(program([1.0], 1.1, calls=(0.5, 0.4, 0.4, 0.38, 0.35)))[PREDICT]
-    assert not failed(near) and near.epoch_seconds == pytest.approx(0.39), "which its interval allows"
+    assert not failed(near) and near.epoch_seconds == pytest.approx(0.39)
+    faster = rows(program([1.0], 1.1, calls=(0.1, *[0.05] * 6, *[0.02] * 5)))[PREDICT]
+    assert not failed(faster) and faster.epoch_seconds == pytest.approx(0.05), "the middle one, 1.3 times the mean"
 
 
 def test_a_program_of_which_the_lines_take_more_than_all_of_it_has_no_row_of_what_is_outside() -> None:

@@ -112,7 +112,7 @@ def _reason(own: Returned, others: Returned) -> str:
         return "it is not known that their inputs are the same"
     if own.trained or others.trained:
         return "after training, weights are not the same"
-    return "each backend draws its own initial weights, and --init seeded gives all the same"
+    return "each backend draws its own initial weights; --init seeded gives all the same ones"
 
 
 def with_long_names(scores: Mapping[str, float | None]) -> dict[str, float | None]:

@@ -96,7 +96,7 @@ def _of_data(rows: Sequence[Summary]) -> list[str]:
     if not any(seconds > MUCH * epoch for _, seconds, epoch in times):
         return []
     each = ", ".join(
-        f"{significant(own) if own < epoch else 'all'} of an epoch's {significant(epoch)} s on {name}"
+        f"{f'{significant(own)} s' if own < epoch else 'all'} of an epoch's {significant(epoch)} s on {name}"
         for name, own, epoch in times
     )
     return [f"Making its batches, without training, takes {each}."]
