@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import tempfile
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from packaging.version import Version
 
 from kbench.base import paths
 from kbench.environments import installers
+from kbench.environments.folders import lock_sha256
 from kbench.environments.packages import pinned
 from kbench.errors import UserError
 from kbench.records.values import Backend, Build
@@ -41,22 +43,18 @@ def _lock(backend: Backend, build: Build, report: Callable[[str], None]) -> Path
     about = f"{PLATFORM} {backend.python[0]} {build.indexes} {wanted}{' '.join(build.leave_out)}"
     key = hashlib.sha256(about.encode()).hexdigest()[:16]
     lock = paths.cache_folder() / "locks" / f"{backend.name.replace('/', '-')}.{build.name}.{key}.lock"
-    digest = lock.with_suffix(".sha256")
-    if not (lock.is_file() and digest.is_file() and digest.read_text("ascii", "replace") == _sha256(lock)):
+    digest, made = lock.with_suffix(".sha256"), replace(build, lock=lock)
+    if not (lock.is_file() and digest.is_file() and digest.read_text("ascii", "replace") == lock_sha256(made)):
         report(f"{backend.name}: finding its versions ({', '.join(build.requirements)})")
         lock.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=lock.parent, prefix=".making-") as folder:
             try:
                 _compiled(backend, wanted, build.indexes, Path(folder), how).replace(lock)
-                digest.write_text(_sha256(lock), "ascii")
+                digest.write_text(lock_sha256(made), "ascii")
             except installers.InstallFailed as failure:
                 absent = "Cannot look up the versions of" if failure.unreachable else "There is no"
                 raise UserError(f"{absent} {backend.name}: {failure}.") from None
     return lock
-
-
-def _sha256(lock: Path) -> str:
-    return hashlib.sha256(lock.read_bytes()).hexdigest()
 
 
 def _compiled(backend: Backend, wanted: str, indexes: Sequence[str], folder: Path, how: Sequence[str]) -> Path:
@@ -68,7 +66,14 @@ def _compiled(backend: Backend, wanted: str, indexes: Sequence[str], folder: Pat
         "--python-platform", PLATFORM, "--no-header", "--no-annotate", "--quiet", "--output-file", str(made), *how,
     ]  # fmt: skip
     made.unlink(missing_ok=True)
-    installers.uv_pip(command, folder / "log.txt", folder, RESOLVE_SECONDS, indexes)
+    try:
+        installers.uv_pip(command, folder / "log.txt", folder, RESOLVE_SECONDS, indexes)
+    except installers.InstallFailed as failure:
+        if failure.unreachable and "+" in wanted:  # the user's indexes may mirror its builds, and no others
+            with contextlib.suppress(installers.InstallFailed):
+                installers.uv_pip(command, folder / "log.txt", folder, RESOLVE_SECONDS)
+                return made
+        raise
     return made
 
 
