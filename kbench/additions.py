@@ -171,6 +171,7 @@ class ProgramPart:
     asked: bool  # whether it was asked for
     served: str = ""  # a regular expression: errors of a program that it may help, if it was not asked for
     advice: str = ""  # and what is said then
+    on_error: str = ""  # a module of its guest with `tell(error, events)`, imported once a program or example fails
 
 
 @dataclass(frozen=True)

@@ -131,10 +131,11 @@ def spec(
         "part": task.part
         and {
             **task.part,
-            "folders": [portable(folder) for folder in _guest_folders(task.part)],
+            **imported(task.part["driver"], task.part["feature"], *task.part.get("with", ())),
             "saved": portable(run_paths.run / SAVED),
         },
         "driver": _driver(task, run_paths),
+        "on_error": [imported(one.on_error, one.feature) for one in hooks.program_parts({}) if one.on_error],
         "published_weights": portable(weights) if weights and task.published_weights else "",
         "events": portable(store.cell_folder(run_paths.run, task, worker).events),
     }
@@ -146,8 +147,7 @@ def _driver(task: CellTask, run_paths: RunPaths) -> dict[str, Any] | None:
     if found is None:
         return None
     file = run_paths.in_place.get((task.example, task.backend))
-    folders = [portable(hooks.guest_folder(found.feature))]
-    return {"driver": found.module, "folders": folders, "file": portable(file) if file else ""}
+    return {**imported(found.module, found.feature), "file": portable(file) if file else ""}
 
 
 def _of_workers(task: CellTask, run_paths: RunPaths, number: int, addresses: Sequence[str]) -> dict[str, Any]:
@@ -155,13 +155,13 @@ def _of_workers(task: CellTask, run_paths: RunPaths, number: int, addresses: Seq
     engine = hooks.engine(task)
     if not engine.module:
         return {}
-    driver = {"driver": engine.module, "folders": [portable(hooks.guest_folder(engine.feature))]}
-    return {"workers": {**engine.told(task, run_paths, number, addresses), **driver}}
+    told = engine.told(task, run_paths, number, addresses)
+    return {"workers": {**told, **imported(engine.module, engine.feature)}}
 
 
-def _guest_folders(part: Mapping[str, Any]) -> list[Path]:
-    """Of the feature, and of those on which its guest stands."""
-    return [hooks.guest_folder(one) for one in (part["feature"], *part.get("with", ()))]
+def imported(module: str, *features: str) -> dict[str, Any]:
+    """What the guest imports a feature's module by: its folder, and those of features on which it stands."""
+    return {"driver": module, "folders": [portable(hooks.guest_folder(one)) for one in features]}
 
 
 def _load(run_paths: RunPaths) -> dict[str, Any]:

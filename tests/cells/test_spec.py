@@ -66,7 +66,7 @@ def test_keras_json_holds_the_four_settings_of_the_cell(name: str) -> None:
 def test_the_spec_is_the_task_and_where_things_lie() -> None:
     made = spec(task(), DATA)
     record = {*task().record} - {"workers"}  # which it has only of several
-    assert set(made) == {*record, "schema", "identity", "data", "events", "load", "trained", "driver"}
+    assert set(made) == {*record, "schema", "identity", "data", "events", "load", "trained", "driver", "on_error"}
     assert made["data"]["folder"] == "/data" and made["data"]["hash_of"] == "channels_last"
     assert made["example"].endswith("examples_models/cifar10_cnn.py") and made["events"].startswith("~/results/cells")
     assert made["device"] == "cpu"

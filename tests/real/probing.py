@@ -105,6 +105,7 @@ def probe(folder: Path, name: str, jobs: Mapping[str, Job], layout: str = "") ->
             **tasks[example].record,
             axes.WORKERS: {},
             "driver": None,
+            "on_error": [],
             "example": str(job.file),
             "data": job.data,
             "events": str(folder / f"{example}.jsonl"),

@@ -14,6 +14,7 @@ from kbench.features.parity import agreement, check, reading, tables
 from kbench.features.parity.check import DEFAULT_FORM
 from kbench.features.parity.values import Agreement
 from kbench.features.script import choosing
+from kbench.features.script.told import at_fault
 from kbench.machine import devices
 from kbench.machine.provenance import describe
 from kbench.screen import finish as finishing
@@ -25,7 +26,7 @@ from kbench.session import interrupts, measure, prepare
 from kbench.store import RunResults
 from kbench.store.files import replace as replace_file
 from kbench.tables import markdown
-from kbench.words.text import as_json
+from kbench.words.text import as_json, at_blanks
 
 EXTENT = "parity: one batch, dropout off"  # in the plan, instead of a profile
 
@@ -64,8 +65,11 @@ def finish(read: RunResults, wanted: Output) -> bool:
     rows = reading.rows(read)
     of_all = "recurrent layers in the form that ships" if read.plan.get("form") == DEFAULT_FORM else ""
     command = str(read.provenance.get("command_line", ""))
-    page = tables.page(read.name, describe(read.provenance), command, rows, of_all)
+    faults = at_fault.sentences(read)
+    page = tables.page(read.name, describe(read.provenance), command, rows, of_all, faults)
     shown = tables.text(rows, of_all, terminal.width()) if wanted.form == terminal.TABLE else ""
+    for sentence in faults:
+        print(f"\n{at_blanks(sentence, terminal.width())}", file=wanted.beside)
     terminal.print_text(
         f"\n{shown}" if shown else _as(rows, of_all, wanted.form)
     )  # first: the folder may be read-only

@@ -40,9 +40,11 @@ def text(rows: Sequence[Agreement], facts: str = "", width: int = 100) -> str:
     return "\n\n".join([*shown, textwrap.fill(tolerances(), width)])
 
 
-def page(name: str, machine: str, command: str, rows: Sequence[Agreement], facts: str = "") -> str:
-    """parity.md: the tables on one page, with machine and command."""
-    parts = [f"# kbench parity: {escape(name)}", escape(headline(rows))]
+def page(
+    name: str, machine: str, command: str, rows: Sequence[Agreement], facts: str = "", faults: Iterable[str] = ()
+) -> str:
+    """parity.md: the tables on one page, with machine and command. faults: sentences on parts of Keras that raise."""
+    parts = [f"# kbench parity: {escape(name)}", escape(headline(rows)), *map(escape, faults)]
     parts += [f"Machine: {escape(machine)}."] if machine else []
     parts += [f"Command: `{plain(command).replace('`', '')}`"] if command else []
     for table in tables(rows, facts):

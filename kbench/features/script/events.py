@@ -51,6 +51,15 @@ class Warned(FeatureEvent, frozen=True, tag="warning"):
     where: str = ""  # the line of the program
 
 
+class Raised(FeatureEvent, frozen=True, tag="raised"):
+    """The public name of Keras that raised the error with which the program failed."""
+
+    name: str  # "ops.pad"
+    within: str  # the layer that called it, "layers.ZeroPadding1D"; or empty
+    error: str
+    given: tuple[str, ...]  # "x float32 (2, 3)"
+
+
 class Weight(msgspec.Struct, frozen=True):
     """A weight of a model when a call returned: see kbench_script/watching/returned.py."""
 
@@ -141,6 +150,7 @@ MOST_FIGURES = 100
 EVENT_KINDS = (
     EventKind(Warned, lambda event: event.text, most=MOST_FIGURES, said=lambda event: ""),
     EventKind(Figure, lambda event: event.name, most=MOST_FIGURES, said=lambda event: ""),
+    EventKind(Raised),
     _of_line(Site),
     _of_line(Fit, kept=_with_fit),
     _of_line(Returned, kept=_added),
@@ -158,6 +168,12 @@ def warnings(facts: Facts) -> Sequence[Warned]:
     """What the program was warned of."""
     found: Mapping[str, Warned] = facts.of.get("warning", {})
     return [*found.values()]
+
+
+def raised(facts: Facts) -> Raised | None:
+    """Which public name of Keras raised its error."""
+    found: Raised | None = facts.of.get("raised", {}).get("")
+    return found
 
 
 def sites(facts: Facts) -> Mapping[str, Site]:

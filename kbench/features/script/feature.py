@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kbench import hooks
 from kbench.additions import (
@@ -13,6 +13,7 @@ from kbench.additions import (
     FindingKind,
     FurtherOptions,
     GuestDriver,
+    ProgramPart,
     Programs,
     Told,
     WorkCheck,
@@ -128,6 +129,12 @@ def events() -> Sequence[EventKind]:
 
 
 @hooks.fills
+def program_part(asked: Mapping[str, Any]) -> ProgramPart:
+    """Which public name of Keras raised what a program or an example failed with."""
+    return ProgramPart("script", "", asked=False, on_error="kbench_script.hosting.at_fault")
+
+
+@hooks.fills
 def work_kinds() -> Sequence[WorkKind]:
     """The lines of a program."""
     from kbench.features.script.program_work import ProgramWork
@@ -153,7 +160,8 @@ def work_check() -> WorkCheck:
 
 @hooks.fills
 def told(analysis: Analysis) -> Told:
-    """The answer to --compare-lines."""
+    """Which public name of Keras is at fault, and the answer to --compare-lines."""
     from kbench.features.script import compared_lines
+    from kbench.features.script.told import at_fault
 
-    return Told(answers=compared_lines.sentences(analysis))
+    return Told(answers=[*at_fault.sentences(analysis.run), *compared_lines.sentences(analysis)])

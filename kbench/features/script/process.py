@@ -8,7 +8,7 @@ from typing import Any
 
 from kbench import hooks
 from kbench.base.paths import portable
-from kbench.cells.spec import RunPaths, keras_files
+from kbench.cells.spec import RunPaths, imported, keras_files
 from kbench.datasets import as_keras
 from kbench.features.script import added_packages, declared
 from kbench.features.script.notebooks import names_of
@@ -51,10 +51,6 @@ def _of_features(asked: Sequence[str]) -> dict[str, Any]:
     """What features do in the program's process, and which errors others may help."""
     every = hooks.program_parts({})
     return {
-        "parts": [
-            {"folders": [portable(hooks.guest_folder(one.feature))], "driver": one.driver}
-            for one in every
-            if one.feature in asked
-        ],
+        "parts": [imported(one.driver, one.feature) for one in every if one.feature in asked],
         "may_help": [[one.served, one.advice] for one in every if one.served and one.feature not in asked],
     }

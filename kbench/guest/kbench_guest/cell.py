@@ -45,6 +45,8 @@ def main(path: str) -> int:
             file = (spec["driver"] or {}).get("file") or spec["example"]
             found["message"] = line_in(file, error) + found["message"]
         events.write("error", **found)
+        for one in spec["on_error"]:
+            parts.imported(one).tell(error, events)
         return 1
     events.write("end", seconds=time.perf_counter() - started - turns.held_seconds())
     return 0

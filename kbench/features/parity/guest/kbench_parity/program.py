@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Tuple
 
 import keras
 
+from kbench_guest import parts
 from kbench_guest.proof import weights
 from kbench_guest.protocol import in_a_line, reason
 from kbench_guest.training.feeding import Batch
@@ -126,6 +127,8 @@ class FirstModel:
             except BaseException as error:
                 show_error(type(error), error, error.__traceback__)
                 self._events.write("error", **reason(error))
+                for one in self._spec["on_error"]:
+                    parts.imported(one).tell(error, self._events)
             return self._end(status)
 
         return called

@@ -5,6 +5,7 @@ EVENTS = {
     "site": {"site": "text", "task": "text", "facts": "object"},
     "warning": {"text": "text", "where": "text"},
     "figure": {"name": "text", "value": "number"},
+    "raised": {"name": "text", "within": "text", "error": "text", "given": "list"},
     "fit": {
         "site": "text", "seconds": "number", "epochs": "integer", "first": "integer",
         "cold": "integer?", "round": "integer?", "again": "integer?", "held": "integer?",

@@ -243,6 +243,8 @@ class ScriptRun:
         found = reason_of(error, trace, self._files, self._program, self._missing)
         self._report(1)
         self._events.write("error", **found)
+        for one in self._spec["on_error"]:
+            parts.imported(one).tell(error, self._events)
 
     def _finish(self, status: int) -> None:
         """Write the last events of a program that ended by itself."""
