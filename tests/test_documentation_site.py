@@ -24,6 +24,7 @@ READ = {
     "setup": "tests/environments",
     "resume": "tests/commands",
     "bisect": "tests/commands/test_cli_variants.py",
+    "admit": "tests/features/collection",
     "test": "what runs this",
 }
 # What stands for something of the user's.

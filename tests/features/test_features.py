@@ -24,6 +24,7 @@ NAMES = sorted(path.parent.name for path in (CHECKOUT / "kbench" / "features").g
 WORDS = {
     "bisect": ["bisect"],
     "cluster": ["--on", "--spread", "--select"],
+    "collection": ["admit"],
     "compare": ["compare"],
     "coverage": ["coverage"],
     "explain": ["--explain", "--trace"],
