@@ -20,6 +20,7 @@ from kbench import store
 from kbench.base.paths import GUEST
 from kbench.cells import orphans
 from kbench.cells.spec import SAVED, RunPaths
+from kbench.environments import locks
 from kbench.errors import Interrupted, Stopped, UserError
 from kbench.features.coverage import cases, inputs, results
 from kbench.features.coverage.events import Public
@@ -81,7 +82,7 @@ def cover(
     """
     parent = measure.check_folder(request, folder, name)
     gpus = devices.gpus()
-    plan = planned(request, gpus)
+    plan = planned(request, gpus, on_event)
     missing = prepare.to_make(plan)
     on_event(events.Planned(plan, tuple(missing)))
     with prepare.reserved():
@@ -116,7 +117,7 @@ def resume(
         read = store.read(run)
         orphans.end_of_run(run)  # left by a host that was killed together with its watchdog
         gpus = devices.gpus()
-        plan = planned(requests.read(read.request, run), gpus)
+        plan = planned(requests.read(read.request, run), gpus, on_event)
         now = provenance.read(gpus, command)
         check_machine(now, read)
         there, before = _SoFar.of(plan, read, retried), provenance.other_differences(now, read.provenance)
@@ -206,12 +207,15 @@ def _changed(plan: Plan, run: Path, kept: Sequence[Measured]) -> dict[str, str]:
     return found
 
 
-def planned(request: Request, gpus: Sequence[Device] | None = None) -> Plan:
+def planned(request: Request, gpus: Sequence[Device] | None = None, on_event: OnCoverageEvent = ignore) -> Plan:
     """The first process of each backend, which lists its names. Raises UserError."""
     gpus = devices.gpus() if gpus is None else gpus
     (device,) = (devices.choose(str(one), gpus) for one in request.on(axes.DEVICE))
     known = known_backends()
-    chosen = [variants.parse_name(one, known[base(one)]) for one in request.backends]
+    chosen = [
+        locks.locked(variants.parse_name(one, known[base(one)]), device.kind, events.notes(on_event))
+        for one in request.backends
+    ]
     shown = {one.name for one in chosen}
     chosen += [one for one in _references(chosen, known) if one.name not in shown]
     limit = request.memory_limit_mib or MEMORY_SHARE * host.available_mib() / _at_once(request, device)

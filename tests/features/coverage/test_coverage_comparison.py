@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
+from fake_runs import request
 
+from kbench.environments import locks
+from kbench.features.coverage import cover
 from kbench.features.coverage import versions as coverage
 from kbench.features.coverage.values import STATES, CaseResult, NameResult, ProbeCase
 from kbench.features.coverage.versions import Side
+from kbench.session.events import SessionNote
 
 NAME = "layers.Dense"
 
@@ -46,3 +51,23 @@ def test_a_case_that_was_not_tried_before_counts_where_it_makes_the_name_worse(
     found = coverage.compared(side(before), side(after))
     whats = [change.what for change in found.changes] + ["as before"] * found.same + ["not tried"] * found.unknown
     assert whats == [what]
+
+
+def test_the_version_that_a_backend_is_named_with_is_looked_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compiled(backend: object, wanted: str, indexes: object, folder: Path, how: object) -> Path:
+        (folder / "new.lock").write_text(wanted)
+        return folder / "new.lock"
+
+    monkeypatch.setenv("KBENCH_CACHE", str(tmp_path))
+    monkeypatch.setattr(locks, "_compiled", compiled)
+    told: list[object] = []
+    asked = request(backends=("keras3/jax+keras=3.13.2",), examples=(cover.SUBJECT,), device=("cpu",))
+    plan = cover.planned(asked, (), told.append)
+    (lock,) = (one.lock for one in plan.backends[0].builds if one.device == "cpu")
+    assert lock and "keras==3.13.2" in lock.read_text()
+    assert told == [
+        SessionNote("keras3/jax+keras=3.13.2: finding its versions (" + ", ".join(lock.read_text().split()) + ")")
+    ]
+    assert not plan.impossible
