@@ -105,19 +105,20 @@ VARIED: Mapping[str, tuple[Any, ...]] = {
     "data_format": ("channels_first",), "activation": ("relu", "tanh"), "recurrent_activation": ("hard_sigmoid",),
     "depth_multiplier": (2,), "groups": ({"groups": 3, "filters": 3},), "merge_mode": ("sum", "ave", "mul"),
     "interpolation": ("bilinear", "nearest", "bicubic"),
-    "fill_mode": ("constant", "nearest", "wrap", "reflect"), "axis": (1, 0), "cropping": (1,), "size": (2,),
+    "fill_mode": ("constant", "nearest", "wrap", "reflect"), "axis": (1, [-1, -2], 0), "cropping": (1,), "size": (2,),
     "score_mode": ("concat",),
     "value_dim": (2,), "reduction": ("sum",), "label_smoothing": (0.137,), "kernel_size": (2,), "pool_size": (3,),
     "momentum": (0.37, 0.83),
     "clipnorm": (0.137,), "global_clipnorm": (0.137,), "clipvalue": (0.037,), "weight_decay": (0.037,),
     "use_ema": ({"use_ema": True, "ema_momentum": 0.83, "ema_overwrite_frequency": 3},),
     "gradient_accumulation_steps": (3,), "implementation": (1,), "learning_rate": (0.037,), "lr": (0.037,),
-    "epsilon": (0.137,), "offset": (1,), "decimals": (1,), "side": ("right",), "initial": (0.37,),
+    "epsilon": (0.137,), "offset": (1, -1), "decimals": (1,), "side": ("right",), "initial": (0.37,),
     "max_value": (0.37,), "negative_slope": (0.037,),
     "method": ("lower", "nearest"), "bins": (4,), "num_segments": (5,), "bias_axes": ("d",), "ord": (1,),
     "order": (1,), "strategy": ("beam_search",), "backward_layer": (_python(
         "keras.layers.LSTM(3, return_sequences=True, go_backwards=True, activation='relu')"
     ),),
+    "q": (0.137, [0.2, 0.83], 0.703),
     # What is None by default, and words.
     "ignore_class": (1,), "class_id": (1,), "top_k": (2,), "thresholds": ([0.2, 0.37, 0.83],),
     "average": ("micro", "macro", "weighted"), "gamma": (0.37, 2.9), "threshold": (0.37, 0.83),
@@ -159,6 +160,7 @@ VARIED: Mapping[str, tuple[Any, ...]] = {
     "ops.clip.x_min": (-0.137,),
     "output_padding": ({"strides": 2, "output_padding": 1},),
     "ops.correlate.mode": ("same", "full"),
+    "ops.diagflat.k": (1, -1),
     "ops.diag.k": (1, -1), "ops.eye.k": (1, -1), "ops.tri.k": (1, -1), "ops.tril.k": (1, -1), "ops.triu.k": (1, -1),
     "ops.dot_product_attention.mask": (_python("np.tril(np.ones((1, 1, 5, 5), bool))"),),
     "ops.dot_product_attention.scale": (0.37,),
@@ -230,6 +232,8 @@ def others(name: str, argument: str, default: Any) -> list[dict[str, Any]]:
         values = _generic(default)
     unequal = [] if isinstance(default, str) else _unequal(name, argument)
     found = [value for value in (*values, *unequal) if value != default]
+    if argument == "axis" and name.startswith("layers."):  # which take several in a list
+        found = [_python(f"{one}") if isinstance(one, list) else one for one in found]
     return [{**one} if isinstance(one, Mapping) and "python" not in one else {argument: one} for one in found]
 
 

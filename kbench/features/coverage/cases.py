@@ -399,7 +399,7 @@ def _more_of_function(plain: ProbeCase, parameters: Set[str]) -> Iterator[ProbeC
     else:
         yield from (replace(outputs, inputs=(one,)) for one in OF_ELEMENTS.get(len(plain.arrays), ()))
         if len(plain.arrays) == 2 and "axes" not in parameters:
-            yield replace(outputs, inputs=inputs.UNEQUAL)
+            yield from (replace(outputs, inputs=one) for one in (inputs.UNEQUAL, inputs.STACKS))
 
 
 def _of_pattern(patterns: Mapping[str, tuple[str, ...]], name: str) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ OF_LOSSES = (
     ("column of classes",),
 )
 IN_COLUMNS = (("a column of labels",), ("labels and a column",))
+STACKS = ("two stacks", "two sequences")
 UNEQUAL = ("unequal columns", "unequal rows", "a row and a matrix")
 REPEATED = "repeated gradients"  # of an embedding, by a batch that an optimizer is tried with
 SEEDS_APART = 1000  # the arrays of a case have seeds of their own, as the weights of a layer
@@ -38,6 +39,8 @@ _KINDS: Mapping[str, str] = {
     "certain": "np.eye({last}, dtype='float32')[{random}.randint(0, {last}, {rows})]",
     "words": "np.array(['cat', 'dog', 'fish'])[{random}.randint(0, 3, {shape})]",
     "edges": "np.roll({edges}, {number}).astype('float32')",  # the same for all seeds
+    "each edge": "np.repeat(np.float32({edges}), 12)",
+    "every edge": "np.tile(np.float32({edges}), 12)",
     "edges of vectors": "np.roll({edges}, {number}).reshape(3, 4).astype('float32')",
     "probabilities": "{random}.uniform(0.1, 1, {shape}).astype('float32')",
     "zeroed": "{random}.uniform(-1, 1, {shape}).astype('float32')",
@@ -84,7 +87,7 @@ _TIED: Mapping[str, Sequence[tuple[int, ...]]] = {
 _TELLING: Mapping[str, Arrays] = {
     "ties": (("ties", (3, 4)),),
     "edges": (("edges", (12,)),),
-    "two edges": (("edges", (12,)), ("edges", (12,))),
+    "two edges": (("each edge", (144,)), ("every edge", (144,))),  # each with each
     "edges of vectors": (("edges of vectors", (3, 4)),),
     "two edges of vectors": (("edges of vectors", (3, 4)), ("edges of vectors", (3, 4))),
     "an empty axis": _floats((2, 0, 3)),
@@ -99,6 +102,7 @@ _TELLING: Mapping[str, Arrays] = {
     "column of classes": (("integers", (4, 1)), ("probabilities", (4, 5))),
     "unequal parts": _floats((2, 5, 3), (2, 5, 2)),
     "broadcast sequences": _floats((2, 1, 3), (2, 5, 3)),
+    "two stacks": _floats((2, 3, 4), (2, 4, 5)),  # of matrices
     "unequal columns": _floats((3, 3), (3, 2)),
     "unequal rows": _floats((3, 3), (2, 3)),
     "a row and a matrix": _floats((1, 3), (4, 3)),

@@ -21,6 +21,7 @@ from kbench.features.coverage.values import (
 )
 
 INSTEAD = " instead of "  # in a sentence about values that came back as others
+ANY_SIZE = " of any size"  # the same, of a shape
 KERAS2 = "keras2/"  # the generation whose tensors have to be evaluated
 _NO_FLOATS = ("integers", "classes", "booleans", "words")
 _KINDS = {inputs.TIED: "ties", "small": "a small sample"}  # of whatever shape is taken
@@ -86,7 +87,7 @@ def of_case(result: CaseResult, keras_backend: str) -> str:
     if is_object and (result.check == COPY or (result.check == CONFIG and INSTEAD in result.sentence)):
         return "\n".join([*lines[:2], *_of_values(case, module, result.check)]) + "\n"
     if result.check == SYMBOLIC:
-        lines += _without_numbers(case, module, names)
+        lines += _without_numbers(case, module, names, kinds, result.sentence)
     elif module == "layers":
         lines += _of_layer(case, names, result.backend.startswith(KERAS2), result.check)
     elif module == "optimizers":
@@ -121,9 +122,13 @@ def _value_of(case: ProbeCase, module: str, names: Sequence[str]) -> str:
     return f"{_made(case)}({'(200, 150)' if module == 'initializers' else ', '.join(names)})"
 
 
-def _without_numbers(case: ProbeCase, module: str, names: Sequence[str]) -> list[str]:
+def _without_numbers(
+    case: ProbeCase, module: str, names: Sequence[str], kinds: Sequence[str], sentence: str
+) -> list[str]:
     """What a symbolic call says beside what comes."""
-    symbolic = [f"keras.KerasTensor({one}.shape, {one}.dtype.name)" for one in names]
+    shape = "(None, *{0}.shape[1:])" if ANY_SIZE in sentence else "{0}.shape"
+    dtype = '"string"' if "words" in kinds else "{0}.dtype.name"
+    symbolic = [f"keras.KerasTensor({shape}, {dtype})".format(one) for one in names]
     if module != "layers":
         return [f"print({_value_of(case, module, given)})" for given in (symbolic, names)]
     calls = [

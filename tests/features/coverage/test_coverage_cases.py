@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ import pytest
 
 from kbench.features.coverage import arguments, cases, inputs
 from kbench.features.coverage.events import Public
-from kbench.features.coverage.program import in_words, of_case
-from kbench.features.coverage.values import CHECKS, DIFFERS, FIT, FORMATS, GRADIENTS, CaseResult
+from kbench.features.coverage.program import ANY_SIZE, in_words, of_case
+from kbench.features.coverage.values import CHECKS, DIFFERS, FIT, FORMATS, GRADIENTS, SYMBOLIC, CaseResult
 
 CONVOLUTION = (
     ("filters", 1, None), ("kernel_size", 1, None), ("strides", 0, 1), ("padding", 0, "valid"),
@@ -216,9 +217,15 @@ def test_the_program_of_an_optimizer_on_repeated_rows_trains_an_embedding() -> N
 
 
 def test_functions_are_tried_on_what_their_kind_is_sensitive_to() -> None:
-    assert settings("ops.add") == ["ops.add()", "ops.add() on two edges", "ops.add() on unequal columns"]
+    assert settings("ops.add") == [
+        "ops.add()",
+        "ops.add() on two edges",
+        "ops.add() on unequal columns",
+        "ops.add() on two stacks",
+    ]
     assert settings("ops.max")[1:] == [
         "ops.max(axis=1)",
+        "ops.max(axis=(-1, -2))",
         "ops.max(axis=0)",
         "ops.max() on ties",
         "ops.max() on edges",
@@ -320,3 +327,29 @@ def test_each_case_has_a_program_and_inputs(case: cases.ProbeCase) -> None:
                     assert "train_on_batch" in program or check not in (GRADIENTS, FIT)
                 if case.name.startswith(("layers.", "optimizers.")):
                     assert "save" in program or check not in FORMATS
+
+
+def test_functions_of_two_arrays_get_each_edge_with_each_and_arrays_of_matrices() -> None:
+    edges = draw("two edges")
+    pairs = {(str(one), str(other)) for one, other in zip(*edges, strict=True)}
+    assert {("inf", "-inf"), ("-inf", "-inf"), ("nan", "inf"), ("-0.0", "0.0")} <= pairs
+    one, other = draw(inputs.STACKS[0])
+    assert np.matmul(one, other).shape != np.dot(one, other).shape and one.ndim == 3
+    assert inputs.STACKS in [case.inputs for case in cases.make(PUBLIC, "ops.add")]
+
+
+def test_axes_may_be_several_and_what_pairs_change_is_still_one() -> None:
+    found = arguments.others("ops.max", "axis", None)
+    assert found == [{"axis": 1}, {"axis": [-1, -2]}, {"axis": 0}]
+    assert arguments.others("ops.quantile", "q", 0.37)[1] == {"q": [0.2, 0.83]}
+    assert arguments.others("ops.diagonal", "offset", 0) == [{"offset": 1}, {"offset": -1}]
+
+
+def test_the_program_of_a_shape_that_is_wrong_for_a_first_axis_of_any_size_has_none() -> None:
+    add, words = cases.make(PUBLIC, "ops.add")[0], cases.make(PUBLIC, "layers.Add")[0]
+    wrong = CaseResult(add, "keras3/torch", DIFFERS, sentence="(3,) instead of (3, 3)", check=SYMBOLIC, inputs="ties")
+    assert "KerasTensor(x0.shape, x0.dtype.name)" in of_case(wrong, "torch")
+    any_size = replace(wrong, sentence=f"{wrong.sentence}{ANY_SIZE}")
+    assert "KerasTensor((None, *x0.shape[1:]), x0.dtype.name)" in of_case(any_size, "torch")
+    of_words = replace(wrong, case=words, inputs="layers.StringLookup")
+    assert 'KerasTensor(x0.shape, "string")' in of_case(of_words, "torch")

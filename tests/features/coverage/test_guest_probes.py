@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -83,6 +84,32 @@ def test_a_symbolic_call_says_the_shape_and_the_kind_of_what_comes(modules: list
     assert says(((None, 2), "float32"), ((2,), "int32")) == {"how": "shape (None, 2) instead of (2, 3)"}
     assert says(((2, 3), "float32"), ((2, 1), "int32")) == {"how": "shape (2, 1) instead of (2,)"}
     assert says(((2, 3), "float32"), ((2,), "int64")) == {"how": "int64 instead of int32"}
+
+
+def test_a_wrong_shape_of_a_first_axis_of_any_size_says_so_and_words_have_a_type(
+    modules: list[ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(
+        sys.modules, "keras", SimpleNamespace(KerasTensor=lambda *one: SimpleNamespace(shape=one[0], dtype=one[1]))
+    )
+
+    def found(symbolic: Callable[[Any], Any]) -> Any:
+        checks = object.__new__(modules[1].Checks)
+        subject = SimpleNamespace(symbolic=symbolic, is_layer=True)
+        given = [np.array([["cat"], ["dog"]])]
+        vars(checks).update(_subject=subject, _given=given, _outputs=[np.zeros((2, 1))], _begin=print, _found={})
+        checks._without_numbers()
+        return checks._found["symbolic"]
+
+    def of_words(tensors: Any, size: int = 1) -> Any:
+        assert tensors[0].dtype == "string"
+        return [SimpleNamespace(shape=(tensors[0].shape[0], size))]
+
+    assert found(of_words) == {"off": 0.0}
+    assert found(lambda tensors: of_words(tensors, 2)) == {"how": "shape (2, 2) instead of (2, 1)"}
+    assert found(lambda tensors: of_words(tensors, 1 if tensors[0].shape[0] else 2)) == {
+        "how": "shape (None, 2) instead of (2, 1), of a first axis of any size"
+    }
 
 
 def test_changes_are_compared_with_themselves_but_for_what_a_weight_cannot_tell(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from kbench_coverage import masks
 from kbench_coverage.of_frameworks import constant, evaluated, file_formats
 from kbench_coverage.roundtrips import changed, copied, of_configuration
 from kbench_coverage.steps import Steps, of_changes, product
-from kbench_coverage.training import Arrays, Subject, Training, along, distance
+from kbench_coverage.training import Arrays, Subject, Training, along, distance, dtype_of
 from kbench_guest import arrays
 from kbench_guest.protocol import in_a_line
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 MOST = 300  # characters of an error
 LIKE = 1e-4  # a file that gives outputs so near is worth giving to others
 AGAIN = 30  # times that what differs from itself is computed again
+ANY_SIZE = ", of a first axis of any size"
 VALUES = ("config", "copy")  # which look at values that are given, not drawn
 NO_SHAPE = "automatically infer the shape of the Lambda"  # says Keras of a function, which is no fault of that
 
@@ -85,12 +86,14 @@ class Checks:
             return
         for any_size in (False, True):
             shapes = [((None,) if any_size and one.ndim else one.shape[:1]) + one.shape[1:] for one in self._given]
-            tensors = [keras.KerasTensor(shape, str(one.dtype)) for shape, one in zip(shapes, self._given)]
+            tensors = [keras.KerasTensor(shape, dtype_of(one)) for shape, one in zip(shapes, self._given)]
             self._try("symbolic", lambda tensors=tensors: self._says(tensors))  # type: ignore[misc]
             found = self._found.get("symbolic", {})
             if any_size and not self._subject.is_layer and "error" in found:
                 self._found["symbolic"] = {"off": 0.0}  # the first axis of a function's array may be no batch
             elif found != {"off": 0.0}:
+                if any_size and "how" in found:
+                    found["how"] += ANY_SIZE
                 return
 
     def _says(self, tensors: Sequence[Any]) -> Check:

@@ -18,6 +18,11 @@ SMALL = 1e-2
 Arrays = List[np.ndarray]
 
 
+def dtype_of(value: np.ndarray) -> str:
+    """As Keras names it."""
+    return "string" if value.dtype.kind == "U" else str(value.dtype)
+
+
 class Subject:
     """What a case computes: called with arrays, it gives its outputs."""
 
@@ -50,7 +55,7 @@ class Subject:
         """A model of it for inputs like these, with a layer or None before each of them."""
         import keras
 
-        tensors = [keras.layers.Input(one.shape[1:], dtype=str(one.dtype)) for one in fed]
+        tensors = [keras.layers.Input(one.shape[1:], dtype=dtype_of(one)) for one in fed]
         behind = [layer(one) if layer else one for layer, one in zip(before, tensors)] if before else tensors
         return keras.models.Model(tensors, self.of(behind))
 
