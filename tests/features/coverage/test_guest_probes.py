@@ -112,6 +112,14 @@ def test_a_wrong_shape_of_a_first_axis_of_any_size_says_so_and_words_have_a_type
     }
 
 
+def test_what_draws_whether_to_do_anything_is_seen_though_it_does_the_same_several_times(tmp_path: Path) -> None:
+    with guest(tmp_path, "kbench_coverage.probes") as (probes,):
+        given = [START]
+        turned = iter([False, False, True])
+        assert probes.draws_numbers(lambda values: [-values[0] if next(turned) else values[0]], given, given)
+        assert not probes.draws_numbers(lambda values: values, given, given)
+
+
 def test_changes_are_compared_with_themselves_but_for_what_a_weight_cannot_tell(tmp_path: Path) -> None:
     with guest(tmp_path, "kbench_coverage.steps") as (steps,):
         changes = np.array([[1.0, 1.0], [1e-3, 1e-4], [0.0, 1e-4]])
