@@ -99,7 +99,6 @@ class OnTrial(Trial):
             if steps > 1:
                 model._steps_per_execution.assign(steps)
             self.restart(0.0)
-            model.reset_metrics()
 
 
 def fixed_noise(level: Callable[..., Any], asked: List[str]) -> Dict[str, Callable[..., Any]]:

@@ -72,6 +72,8 @@ class Trial:
         self._framework.set_values([variable for variable, _ in kept], [value for _, value in kept])
         if getattr(self.model, "stateful", False):  # in Keras 2, whose weights are without the states
             self.model.reset_states()
+        if hasattr(self.model, "reset_metrics"):  # Keras 3 before 3.15 adds up what `train_on_batch` reports
+            self.model.reset_metrics()
 
 
 @contextlib.contextmanager

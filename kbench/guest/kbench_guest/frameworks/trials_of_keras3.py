@@ -39,7 +39,6 @@ class Keras3Trial(Trial):
                 setattr(model, name, value)
             self.restart(0.0)
             self._framework.set_values(seeds, of_seeds)
-            model.reset_metrics()
 
 
 @contextlib.contextmanager
