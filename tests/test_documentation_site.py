@@ -25,6 +25,7 @@ READ = {
     "resume": "tests/commands",
     "bisect": "tests/commands/test_cli_variants.py",
     "admit": "tests/features/collection",
+    "releases": "tests/features/history",
     "test": "what runs this",
 }
 # What stands for something of the user's.

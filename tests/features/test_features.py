@@ -29,6 +29,7 @@ WORDS = {
     "coverage": ["coverage"],
     "explain": ["--explain", "--trace"],
     "exports": ["pack", "unpack", "export"],
+    "history": ["history", "releases"],
     "native": [],
     "intact": [],
     "limit": [],
