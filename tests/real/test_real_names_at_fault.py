@@ -42,3 +42,43 @@ def test_the_public_name_that_raises_on_one_backend_is_named(kbench: Kbench, tmp
 def test_no_name_is_blamed_for_what_the_program_does_itself(kbench: Kbench, tmp_path: Path) -> None:
     text = said(kbench, tmp_path, "x.clone() if keras.backend.backend() == 'torch' else x.clone(1)")
     assert "failed on keras3/jax" in text and "coverage" not in text
+
+
+COMPARED = """
+import keras
+import numpy as np
+from keras import ops
+from keras.ops import pad
+class Mine(keras.layers.Layer):
+    def call(self, x):
+        return {returned}
+x = np.random.RandomState(0).rand(32, 8, 3)
+model = keras.Sequential([keras.layers.Input((8, 3)), {layers}])
+model.predict(x, verbose=0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("layers", "returned", "named"),
+    [
+        ("Mine()", "x * ops.mean(pad(ops.tanh(x), 1) + 1.0)", "--backends keras3/torch,keras3/jax --only ops.pad`"),
+        (
+            "keras.layers.Lambda(lambda x: x * ops.mean(ops.pad(x, 1) + 1.0))",
+            "",
+            "--backends keras3/torch,keras3/jax --only ops.pad`",
+        ),
+        (
+            "Mine(), keras.layers.AveragePooling1D(5, 3, 'same')",
+            "ops.tanh(x)",
+            "`layers.AveragePooling1D(pool_size=(5,), padding='same', strides=(3,))` is the first that differs",
+        ),
+        ("Mine(), keras.layers.Dense(2)", "ops.softmax(ops.pad(x, ((0, 0), (1, 1), (0, 0))))", ""),
+    ],
+)
+def test_what_computes_something_else_is_named(
+    layers: str, returned: str, named: str, kbench: Kbench, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(COMPARED.format(layers=layers, returned=returned or "x"))
+    compared = kbench.parity_of_script("keras3/jax,keras3/torch,keras3/numpy", tmp_path / "mine.py")
+    text = " ".join(compared.output.split())
+    assert (compared.status, named in text, "coverage" in text) == (int(bool(named)), True, bool(named)), text

@@ -26,8 +26,17 @@ class ParityLayer(msgspec.Struct, frozen=True):
     class_name: str = msgspec.field(name="class")
     output: str | None = None
     unread: str = ""  # why it has none
+    public: str = ""  # its name and settings if it is Keras's own: "layers.Dense(units=4)"
     reference: str | None = None
     weights: tuple[ParityWeight, ...] = ()
+
+
+class ParityCall(msgspec.Struct, frozen=True):
+    """A call of a function of keras.ops by a user's own layer; each array by its name, with its shape."""
+
+    name: str
+    given: tuple[tuple[str, tuple[int, ...]], ...]
+    returned: tuple[tuple[str, tuple[int, ...]], ...]
 
 
 class Parity(FeatureEvent, frozen=True, tag="parity"):
@@ -45,6 +54,7 @@ class Parity(FeatureEvent, frozen=True, tag="parity"):
     notes: tuple[str, ...] | None = None
     described: dict[str, Any] | None = None  # see `told`
     refused: str | None = None
+    calls: tuple[ParityCall, ...] = ()
 
 
 def stages(facts: Facts) -> Mapping[str, Parity]:

@@ -10,10 +10,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kbench.analysis import rows as of_runs
 from kbench.errors import UserError
-from kbench.features.parity import agreement, events
-from kbench.features.parity.events import Parity, ParityLayer
-from kbench.features.parity.values import Agreement, Computed, LayerOutput, LayerWeights, ParityStep, Subject
+from kbench.features.parity import agreement, events, public_names
+from kbench.features.parity.events import Parity, ParityCall, ParityLayer
+from kbench.features.parity.values import (
+    Agreement,
+    Computed,
+    LayerOutput,
+    LayerWeights,
+    OpCall,
+    ParityStep,
+    Subject,
+)
 from kbench.features.script.lines import call_sites
 from kbench.records.reported import parse_facts
 from kbench.records.values import FAILED, OK, Measured, Outcome
@@ -29,7 +38,8 @@ MOST_BYTES = 1 << 30  # of one file: a broken guest must not use up the host's m
 def rows(run: RunResults) -> list[Agreement]:
     """The comparison of the run's cells. A cell with damaged arrays counts as failed."""
     raw = run.raw_folder
-    return agreement.compare([_subject(raw, one) for one in by_line(run.measured)])
+    subjects = [_subject(raw, one) for one in by_line(run.measured)]
+    return public_names.named(agreement.compare(subjects), subjects, of_runs.program(run))
 
 
 def _subject(folder: Path, measured: Measured) -> Subject:
@@ -67,7 +77,15 @@ def _computed(folder: Path, measured: Measured) -> Computed:
         moved=_steps(folder, stages, "moved"),
         reference_outputs=arrays.get("reference_outputs"),
         reference_loss=forward.reference_loss,
+        calls=tuple(_call(one, arrays) for one in forward.calls),
     )
+
+
+def _call(about: ParityCall, arrays: Mapping[str, Array]) -> OpCall:
+    given, returned = (
+        tuple((shape, arrays[name]) for name, shape in several) for several in (about.given, about.returned)
+    )
+    return OpCall(about.name, given, returned)
 
 
 def _layer(about: ParityLayer, arrays: Mapping[str, Array]) -> LayerOutput:
@@ -77,6 +95,7 @@ def _layer(about: ParityLayer, arrays: Mapping[str, Array]) -> LayerOutput:
         values=None if about.output is None else arrays[about.output],
         unread=about.unread,
         reference=None if about.reference is None else arrays[about.reference],
+        public=about.public,
     )
 
 

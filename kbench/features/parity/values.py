@@ -24,6 +24,7 @@ class LayerOutput:
     values: Array | None  # flat, the first numbers only
     unread: str = ""  # why it could not be read
     reference: Array | None = None  # the same by numpy
+    public: str = ""  # its name and settings if it is Keras's own
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,15 @@ class ParityStep:
 
 
 @dataclass(frozen=True)
+class OpCall:
+    """A call of a public function by a user's own layer: arrays with their shapes; flat, of large ones a sample."""
+
+    name: str  # "ops.pad"
+    given: tuple[tuple[tuple[int, ...], Array], ...]
+    returned: tuple[tuple[tuple[int, ...], Array], ...]
+
+
+@dataclass(frozen=True)
 class Computed:
     """What a cell of a parity run computed on its first batch."""
 
@@ -60,6 +70,7 @@ class Computed:
     reference_loss: float | None = None
     moved_reported: float | None = None  # `reported` and `steps`, from weights moved by one unit in the last place
     moved: Mapping[int, ParityStep] = field(default_factory=dict)
+    calls: tuple[OpCall, ...] = ()
 
 
 @dataclass(frozen=True)

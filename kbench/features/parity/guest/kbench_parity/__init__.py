@@ -6,5 +6,6 @@ EVENTS = {
         "stage": "text", "file": "text?", "loss": "number?", "layers": "list?",
         "unknown": "text?", "reference_loss": "number?", "optimizer": "text?",
         "site": "text?", "carried": "integer?", "notes": "list?", "described": "object?", "refused": "text?",
+        "calls": "list?",
     },
 }  # fmt: skip

@@ -17,7 +17,7 @@ from kbench_guest.frameworks.layers import every_layer, find
 from kbench_guest.protocol import in_a_line
 from kbench_guest.training import example_file
 from kbench_guest.training.first_step import train_on
-from kbench_parity import files, reference
+from kbench_parity import calls, files, reference
 from kbench_parity.activations import Unknown
 
 if TYPE_CHECKING:
@@ -77,7 +77,9 @@ def compute(framework: "KerasModels", case: Case, spec: Dict[str, Any], events: 
             found = layer_outputs(framework, model, in_order(model, first), nodes)
     with events.phase("reference"):
         right, unknown = expected(framework, model, nodes, in_order(model, first), case.channels_first)
-    write_forward(folder, outputs, found, right, unknown, nodes, case.loss, events)
+    called = calls.recorded(framework, model, first.model_inputs()) if case.predicts else []
+    known = {layer.name: calls.public_name(layer) for layer in every_layer(model)}
+    write_forward(folder, outputs, found, right, unknown, nodes, case.loss, events, called, known)
     if case.train:
         train(framework, case, spec["part"]["steps"], folder, events)
 
@@ -216,12 +218,14 @@ def write_forward(
     nodes: Dict[str, Any],
     loss: Any,
     events: Union["Events", "OfSite"],
+    called: Sequence[calls.Call],
+    known: Dict[str, str],
 ) -> None:
-    """forward.npz and its event."""
+    """forward.npz and its event. called: the functions of keras.ops; known: public names of layers."""
     kept: Dict[str, Any] = {"outputs": files.at_most(outputs)}
     layers = []
     for number, (name, value) in enumerate(found.items()):
-        about = {"name": name, "class": nodes[name].class_name}
+        about = {"name": name, "class": nodes[name].class_name, "public": known.get(name, "")}
         layers.append(about)
         if not isinstance(value, str):
             about["output"] = f"layer_{number:03}"
@@ -232,10 +236,16 @@ def write_forward(
                 kept[about["reference"]] = _first_numbers(right[name][: len(value)])
         else:
             about["unread"] = value
-    values = {"loss": loss and loss(np.asarray(outputs)), "layers": layers, "unknown": unknown}
+    values: Dict[str, Any] = {"loss": loss and loss(np.asarray(outputs)), "layers": layers, "unknown": unknown}
     if right is not None:
         kept["reference_outputs"] = files.at_most(right[OUTPUT])
         values["reference_loss"] = loss and loss(right[OUTPUT])
+    values["calls"] = [{"name": name} for name, _, _ in called]
+    for number, (_, given, returned) in enumerate(called):
+        for role, several in (("given", given), ("returned", returned)):
+            names = [f"{role}_{number:03}_{place}" for place in range(len(several))]
+            kept.update(zip(names, map(calls.kept, several)))
+            values["calls"][number][role] = [[name, list(one.shape)] for name, one in zip(names, several)]
     np.savez(os.path.join(folder, "forward.npz"), **kept)
     events.write("parity", stage="forward", file="forward.npz", **values)
 

@@ -18,12 +18,12 @@ def at_most(outputs: Any) -> np.ndarray:
     return found if found.size <= KEPT_OUTPUTS else found.reshape(-1)[:KEPT_OUTPUTS]
 
 
-def drawn_numbers(value: Any) -> np.ndarray:
-    """All numbers of a weight, or many of them, drawn alike on every backend."""
+def drawn_numbers(value: Any, most: int = KEPT_WEIGHTS) -> np.ndarray:
+    """All numbers of an array, or many of them, drawn alike on every backend."""
     flat = np.ascontiguousarray(value, "float32").reshape(-1)
-    if flat.size <= KEPT_WEIGHTS:
+    if flat.size <= most:
         return flat
-    return flat[np.random.RandomState(0).randint(0, flat.size, KEPT_WEIGHTS)]
+    return flat[np.random.RandomState(0).randint(0, flat.size, most)]
 
 
 def take_steps(
