@@ -14,15 +14,15 @@ def _python(code: str) -> dict[str, str]:
     return {"python": code}
 
 
-_LSTM = _python("keras.layers.LSTM(3, return_sequences=True)")
-_CELL = _python("keras.layers.LSTMCell(3)")
-_DENSE = _python("keras.layers.Dense(3)")
+_LSTM = _python("keras.layers.LSTM(4, return_sequences=True)")
+_CELL = _python("keras.layers.LSTMCell(4)")
+_DENSE = _python("keras.layers.Dense(4)")
 # What has to be given, by the argument's name; before that, by the name of what it is given to.
 GIVEN: Mapping[str, Any] = {
-    "units": 3, "filters": 2, "kernel_size": 3, "pool_size": 2, "rate": 0.3142, "stddev": 0.37, "n": 2,
+    "units": 4, "filters": 4, "kernel_size": 3, "pool_size": 2, "rate": 0.3142, "stddev": 0.37, "n": 2,
     "dims": [2, 1], "target_shape": [-1], "input_dim": 6, "output_dim": 3, "axes": 1, "layer": _DENSE, "cell": _CELL,
-    "num_heads": 2, "key_dim": 3, "height": 4, "width": 4, "scale": 0.37, "num_tokens": 6, "theta": 0.37,
-    "head_dim": 3, "num_bins": 4, "num_query_heads": 2, "num_key_value_heads": 1, "bin_boundaries": [-0.5, 0.0, 0.5],
+    "num_heads": 4, "key_dim": 7, "height": 4, "width": 3, "scale": 0.37, "num_tokens": 6, "theta": 0.37,
+    "head_dim": 6, "num_bins": 4, "num_query_heads": 4, "num_key_value_heads": 2, "bin_boundaries": [-0.5, 0.0, 0.5],
     "num_classes": 4, "k": 2, "max_length": 10, "value": 0.37, "factor": 0.137, "shape": [200, 150], "axis": 0,
     "axis1": 0, "axis2": 1, "dtype": "float32", "repeats": 2, "shift": 1, "pad_width": 1, "num": 5, "start": 0,
     "stop": 4, "newshape": [-1], "source": 0, "destination": 1, "num_segments": 4, "size": [4, 4],
@@ -107,7 +107,7 @@ VARIED: Mapping[str, tuple[Any, ...]] = {
     "interpolation": ("bilinear", "nearest", "bicubic"),
     "fill_mode": ("constant", "nearest", "wrap", "reflect"), "axis": (1, [-1, -2], 0), "cropping": (1,), "size": (2,),
     "score_mode": ("concat",),
-    "value_dim": (2,), "reduction": ("sum",), "label_smoothing": (0.137,), "kernel_size": (2,), "pool_size": (3,),
+    "value_dim": (7,), "reduction": ("sum",), "label_smoothing": (0.137,), "kernel_size": (2,), "pool_size": (3,),
     "momentum": (0.37, 0.83),
     "clipnorm": (0.137,), "global_clipnorm": (0.137,), "clipvalue": (0.037,), "weight_decay": (0.037,),
     "use_ema": ({"use_ema": True, "ema_momentum": 0.83, "ema_overwrite_frequency": 3},),
@@ -116,7 +116,7 @@ VARIED: Mapping[str, tuple[Any, ...]] = {
     "max_value": (0.37,), "negative_slope": (0.037,),
     "method": ("lower", "nearest"), "bins": (4,), "num_segments": (5,), "bias_axes": ("d",), "ord": (1,),
     "order": (1,), "strategy": ("beam_search",), "backward_layer": (_python(
-        "keras.layers.LSTM(3, return_sequences=True, go_backwards=True, activation='relu')"
+        "keras.layers.LSTM(4, return_sequences=True, go_backwards=True, activation='relu')"
     ),),
     "q": (0.137, [0.2, 0.83], 0.703),
     # What is None by default, and words.
@@ -136,7 +136,7 @@ VARIED: Mapping[str, tuple[Any, ...]] = {
     "layers.RandomErasing.fill_value": (0.37,), "layers.RandomFlip.mode": ("horizontal", "vertical"),
     "layers.STFTSpectrogram.mode": ("magnitude", "psd", "real", "imag", "angle", "stft"),
     "layers.MelSpectrogram.max_freq": (3000,), "layers.MelSpectrogram.sequence_length": (12,),
-    "layers.MultiHeadAttention.output_shape": (5,),
+    "layers.MultiHeadAttention.output_shape": (7,),
     "initializers.VarianceScaling.mode": ("fan_out", "fan_avg"), "ops.qr.mode": ("complete",),
     "regularizers.OrthogonalRegularizer.mode": ("columns",),
     "losses.circle.ref_labels": (
@@ -154,7 +154,13 @@ VARIED: Mapping[str, tuple[Any, ...]] = {
     "ops.vander.N": (3,), "ops.where.x1": ({"x1": 0.37, "x2": -1.9},),
     "layers.GroupNormalization.groups": (3,),
     "layers.CategoryEncoding.output_mode": ("count",),
-    "layers.RNN.cell": (_python("keras.layers.GRUCell(3)"), _python("keras.layers.SimpleRNNCell(3)")),
+    "layers.RNN.cell": (_python("keras.layers.GRUCell(4)"), _python("keras.layers.SimpleRNNCell(4)")),
+    "layers.CenterCrop.width": (9,),  # more than the inputs have
+    "layers.IntegerLookup.num_oov_indices": (3, {"num_oov_indices": 0, "vocabulary": [3, 0, 2, 1]}),
+    "layers.StringLookup.num_oov_indices": (3, {"num_oov_indices": 0, "vocabulary": ["fish", "cat", "dog"]}),
+    "metrics.R2Score.num_regressors": (3, 39, 41),  # of forty numbers: 39 leave none over
+    "layers.Dot.axes": (2,),
+    "ops.fold.dilation": ({"dilation": 2, "output_size": [5, 5]},),
     "ops.average.weights": (_python("np.arange(9.0, dtype='float32').reshape(3, 3)"),),
     "ops.bincount.weights": (_python("np.arange(10.0, dtype='float32')"),),
     "ops.clip.x_min": (-0.137,),

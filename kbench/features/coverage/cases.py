@@ -42,8 +42,8 @@ FIRST = {
 # Of a layer or an optimizer: what makes it. Of others: what is computed from x0, x1, ...; in place of the plain call.
 CODE: Mapping[str, tuple[str, ...]] = {
     "initializers.STFT": ("keras.initializers.STFT()((8, 1, 5))", "keras.initializers.STFT('imag')((8, 1, 5))"),
-    "layers.StackedRNNCells": (
-        "keras.layers.RNN(keras.layers.StackedRNNCells([keras.layers.LSTMCell(3), keras.layers.LSTMCell(2)]))",
+    "layers.StackedRNNCells": (  # with two states, and with one
+        "keras.layers.RNN(keras.layers.StackedRNNCells([keras.layers.LSTMCell(4), keras.layers.GRUCell(7)]))",
     ),
     "ops.argpartition": ("keras.ops.take(x0, keras.ops.argpartition(x0, 2)[2])",),  # the others are in any order
     "ops.associative_scan": ("keras.ops.associative_scan(lambda a, b: a + b, x0)",),
@@ -123,7 +123,7 @@ NO_EDGES = (
     "ops.nextafter", "ops.rfft", "ops.top_k", "ops.tril", "ops.triu", "ops.percentile", "ops.quantile",
     "ops.nanpercentile", "ops.nanquantile",
 )  # fmt: skip
-FLOAT16 = "float16"
+TRAINED, DTYPES = "mixed_bfloat16", ("float16", "float64")  # that policy is one to train in
 OF_IMAGES = ("fill_mode", "interpolation")  # words, of which one value is enough for all checks
 
 
@@ -287,14 +287,15 @@ def _in_training(
     settings = {**plain.settings, "seed": 3}
     settings |= {key: value for key, value in DRAWN.items() if key in parameters}
     of_images = bool({"data_format", "value_range"} & parameters)  # which takes long
-    if "data" in (about.called or ()):
+    augments = "data" in (about.called or ())
+    if augments:
         yield from _augmenting(plain, parameters, varied)
-    kinds = ("many image",) if of_images else ("many vectors", "many sequence")
+    kinds = ("many image", "many volume") if of_images else ("many vectors", "many sequence")
     many = replace(trained, settings=settings, inputs=kinds, random=True, draws=False)
     if plain.inputs[:1] == OF_LAYERS[:1] and "seed" in parameters and plain.name not in OF_A_BATCH:
         yield many
         for argument, of in varied.items():
-            if plain.draws and not of_images:
+            if plain.draws and not augments:
                 yield from (replace(many, settings={**settings, **one}, varies=argument) for one in of)
 
 
@@ -320,14 +321,16 @@ def _augmenting(
 
 
 def _more_of_layer(plain: ProbeCase, parameters: Set[str], optional: Sequence[str]) -> Iterator[ProbeCase]:
-    """The layer behind a mask, on ties, on one small sample, on edges and in float16. optional: what its call may be
-    given.
+    """The layer behind a mask, on ties, on one small sample, on edges, on whole numbers, of other types and without
+    training. optional: what its call may be given.
     """
     yield from _behind_a_mask(plain, parameters, optional)
     trained = _has_weights(parameters)
     for end in ("_regularizer", "_constraint"):
         if given := {one: OF_WEIGHTS.get(one, OF_WEIGHTS[end]) for one in sorted(parameters) if one.endswith(end)}:
             yield replace(plain, settings={**plain.settings, **given})
+    if "training" in optional:
+        yield replace(plain, inference=True, outputs_only=True)
     tied = _of_kind(inputs.TIED, plain)
     if tied and not (trained or plain.draws):  # whose gradients depend on how a backend breaks them
         yield replace(plain, inputs=tied)
@@ -337,10 +340,14 @@ def _more_of_layer(plain: ProbeCase, parameters: Set[str], optional: Sequence[st
     of_images = bool({"data_format", "value_range"} & parameters)
     if (plain.inputs == OF_SEVERAL or not plain.settings) and not (plain.apart or trained or of_images):
         yield replace(plain, inputs=("unequal parts", "broadcast sequences"))
+    if plain.inputs == OF_SEVERAL and not plain.apart:
+        yield replace(plain, inputs=("two images",))
     if small and not (trained or of_images or plain.settings or plain.inputs == OF_SEVERAL):
         yield replace(plain, inputs=("edges of vectors", "two edges of vectors"), outputs_only=True)
     if any(one != "words" for name in plain.inputs for one, _ in inputs.INPUTS[name]):
-        yield replace(plain, dtype=FLOAT16, outputs_only=True)
+        yield from (replace(plain, dtype=one, outputs_only=one != TRAINED) for one in (TRAINED, *DTYPES))
+    if whole := _of_kind("whole", plain):
+        yield replace(plain, inputs=whole)
 
 
 def _behind_a_mask(plain: ProbeCase, parameters: Set[str], optional: Sequence[str]) -> Iterator[ProbeCase]:

@@ -16,6 +16,7 @@ import numpy as np
 from kbench.features.coverage.events import Case, Output
 from kbench.features.coverage.inputs import REPEATED, TIED
 from kbench.features.coverage.values import (
+    BATCH,
     CHECKS,
     CLONE,
     CONFIG,
@@ -27,10 +28,13 @@ from kbench.features.coverage.values import (
     GOOD,
     GRADIENTS,
     GRAPH,
+    INFERENCE,
+    JIT,
     RAISES,
     SEED,
     STATES,
     SYMBOLIC,
+    WITHIN,
     CaseResult,
     ProbeCase,
 )
@@ -40,9 +44,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 TOLERANCE = 1e-4  # as that of outputs in `parity`: of each number, or of the largest one where that is above 1
-TOLERANCES = {"float16": 1e-2}  # whose numbers have eleven bits: a sum of thirty is good to so much
+# Whose numbers have eleven bits, or eight: a sum of thirty is good to so much. Those of float64 are told in float32.
+TOLERANCES = {"float16": 1e-2, "mixed_bfloat16": 8e-2, "float64": 1e-6}
 ROUNDING = 4.0  # rounding explains so many times what the outputs move with inputs moved by their last place
 OF_GRADIENTS = 1e-3  # of the largest gradient of the case
+OF_BFLOAT16 = 0.3  # the same: a sum of hundreds of numbers that have eight bits, or another of two nearly equal ones
 NO_GRADIENT = 1e-6  # a framework may refuse to train where nothing can be learnt
 SMALL_GRADIENT = 1e-2  # a smaller one is rounded in the weight that it changes
 OF_CHANGES = 1e-3  # of each change that an optimizer makes to a weight
@@ -69,12 +75,16 @@ UNSAFE = "arbitrary code execution"  # for fear of it Keras loads a function onl
 WORDS = {
     SYMBOLIC: ("called without numbers", "it says otherwise"),
     GRAPH: ("in a graph", "it differs from itself run eagerly"),
+    INFERENCE: ("with training=False", "it changes what it gets"),
+    BATCH: ("called with one sample, and again with all,", "it differs"),
+    JIT: ("in a graph with jit_compile otherwise", "it differs from itself run eagerly"),
     GRADIENTS: ("in training", "it differs"),
     FIT: ("in a graph", "a step of training differs from itself run eagerly"),
     CONFIG: ("made again of its configuration", "it differs"),
     COPY: ("copied and pickled", "it differs"),
     CLONE: ("in a clone of its model", "it differs"),
     SEED: ("with a seed", "it differs from itself"),
+    **{one: (f"within {one}", "it differs from itself alone") for one in WITHIN},
     **{form: (f"saved in a .{form} file and loaded", "it differs") for form in FORMATS},
     ELSEWHERE: ("loaded from the file", "it differs"),
 }
@@ -128,8 +138,13 @@ def _relative(check: str, off: float, case: Case) -> float:
 
 def _allowed(check: str, case: ProbeCase, of: Case, most: float) -> float:
     if check == FIT:
-        return OF_GRADIENTS * max(SMALL_GRADIENT, _largest(of))
+        return of_gradients(case) * max(SMALL_GRADIENT, _largest(of))
     return OF_RANDOM if case.random else most
+
+
+def of_gradients(case: ProbeCase) -> float:
+    """By how much gradients may differ, of the largest."""
+    return OF_BFLOAT16 if case.dtype == "mixed_bfloat16" else OF_GRADIENTS
 
 
 def allowed(case: ProbeCase, told: Iterable[Case]) -> float:
@@ -165,25 +180,23 @@ def _of_gradients(found: Mapping[str, CaseResult], told: Mapping[str, Case]) -> 
     is_changed = case.settings.get(CONSTANT) or any(one.endswith("_constraint") for one in case.settings)
     if case.name in OTHER_GRADIENTS or is_changed or at_kinks:
         slopes = ()
-    wrong = {}
+    wrong, most = {}, of_gradients(case)
     for name in trained:
         size = _off_slopes(slopes, told[name])
-        if size > OF_GRADIENTS:
+        if size > most:
             wrong[name] = size
             how = "its gradients are not those of finite differences"
             yield replace(
                 found[name], state=DIFFERS, sentence=how, deviation=size, against=reference, check=GRADIENTS
             )
     right = [name for name in trained if name not in wrong] or [*trained]
-    against = usual({name: [apart(trained, numbers, name, other) for other in right] for name in right}, OF_GRADIENTS)
+    against = usual({name: [apart(trained, numbers, name, other) for other in right] for name in right}, most)
     for name, one in told.items():
         if one.untrained and any(np.abs(values).max(initial=0.0) > NO_GRADIENT for values in numbers[against]):
             yield replace(
                 found[name], state=RAISES, sentence=f"{WORDS[GRADIENTS][0]}: {one.untrained}", check=GRADIENTS
             )
-        elif (
-            name in trained and name not in wrong and (size := apart(trained, numbers, name, against)) > OF_GRADIENTS
-        ):
+        elif name in trained and name not in wrong and (size := apart(trained, numbers, name, against)) > most:
             yield replace(
                 found[name],
                 state=DIFFERS,

@@ -30,4 +30,4 @@ def with_effects(rows: Sequence[CaseResult], told: Mapping[int, Case]) -> list[C
 
 def _given(case: ProbeCase) -> Hashable:
     """All but the settings."""
-    return case.inputs, case.masked, case.training, case.dtype
+    return case.inputs, case.masked, case.training, case.inference, case.dtype

@@ -67,7 +67,7 @@ def _floats(*shapes: tuple[int, ...]) -> Arrays:
 
 
 _SMALL: Mapping[str, Arrays] = {
-    "image": _floats((1, 6, 6, 1)),
+    "image": _floats((1, 6, 5, 1)),
     "sequence": _floats((1, 5, 1)),
     "vectors": _floats((1, 1)),
     "volume": _floats((1, 4, 4, 4, 1)),
@@ -75,11 +75,12 @@ _SMALL: Mapping[str, Arrays] = {
     "two vectors": _floats((1, 1), (1, 1)),
     "two sequences": _floats((1, 5, 1), (1, 5, 1)),
 }
-_TIED: Mapping[str, Sequence[tuple[int, ...]]] = {
-    "image": [(2, 6, 6, 3)],
+# Shapes whose sizes differ: an axis in place of another tells.
+_SHAPES: Mapping[str, Sequence[tuple[int, ...]]] = {
+    "image": [(2, 6, 5, 3)],
     "sequence": [(2, 5, 3)],
     "vectors": [(3, 4)],
-    "volume": [(2, 4, 4, 4, 3)],
+    "volume": [(2, 4, 6, 5, 3)],
     "two vectors": [(3, 4)] * 2,
     "two sequences": [(2, 5, 3)] * 2,
 }
@@ -95,7 +96,8 @@ _TELLING: Mapping[str, Arrays] = {
     "certain": (("certain", (4, 5)), ("certain", (4, 5))),  # probabilities of 0 and 1
     "certain labels": (("integers", (4,)), ("certain", (4, 5))),
     **{f"small {name}": arrays for name, arrays in _SMALL.items()},
-    **{f"{TIED} {name}": tuple(("ties", shape) for shape in shapes) for name, shapes in _TIED.items()},
+    **{f"{TIED} {name}": tuple(("ties", shape) for shape in shapes) for name, shapes in _SHAPES.items()},
+    **{f"whole {name}": tuple(("integers", shape) for shape in shapes) for name, shapes in _SHAPES.items()},
     "scores": (("labels", (20, 6)), ("scores", (20, 6))),
     "a column of labels": (("labels", (20, 1)), ("scores", (20,))),
     "labels and a column": (("labels", (20,)), ("scores", (20, 1))),
@@ -103,6 +105,7 @@ _TELLING: Mapping[str, Arrays] = {
     "unequal parts": _floats((2, 5, 3), (2, 5, 2)),
     "broadcast sequences": _floats((2, 1, 3), (2, 5, 3)),
     "two stacks": _floats((2, 3, 4), (2, 4, 5)),  # of matrices
+    "two images": _floats((2, 6, 5, 3), (2, 6, 5, 3)),
     "unequal columns": _floats((3, 3), (3, 2)),
     "unequal rows": _floats((3, 3), (2, 3)),
     "a row and a matrix": _floats((1, 3), (4, 3)),
@@ -114,15 +117,15 @@ TELLING = frozenset(_TELLING)
 # The arrays of one name alone.
 OWN: Mapping[str, Arrays] = {
     "activations.glu": _floats((3, 4)),
-    "layers.ConvLSTM2DCell": _floats((2, 4, 4, 3), (2, 2, 2, 2), (2, 2, 2, 2)),
+    "layers.ConvLSTM2DCell": _floats((2, 4, 4, 3), (2, 2, 2, 4), (2, 2, 2, 4)),
     "layers.ConvLSTM3D": _floats((1, 2, 3, 3, 3, 2)),
-    "layers.GRUCell": _floats((2, 4), (2, 3)),
+    "layers.GRUCell": _floats((2, 5), (2, 4)),
     "layers.GroupNormalization": _floats((2, 3, 3, 6)),
     "layers.HashedCrossing": (("integers", (4,)), ("integers", (4,))),
     "layers.Hashing": (("integers", (4, 1)),),
-    "layers.LSTMCell": _floats((2, 4), (2, 3), (2, 3)),
+    "layers.LSTMCell": _floats((2, 5), (2, 4), (2, 4)),
     "layers.MelSpectrogram": _floats((2, 64)),
-    "layers.SimpleRNNCell": _floats((2, 4), (2, 3)),
+    "layers.SimpleRNNCell": _floats((2, 5), (2, 4)),
     "layers.STFTSpectrogram": _floats((2, 32, 1)),
     "layers.StackedRNNCells": _floats((2, 5, 3)),
     "layers.StringLookup": (("words", (4, 1)),),
@@ -192,11 +195,11 @@ OWN: Mapping[str, Arrays] = {
     "ops.while_loop": _floats((3, 4)),
 }
 INPUTS: Mapping[str, Arrays] = {
-    "image": _floats((2, 6, 6, 3)),
+    "image": _floats(*_SHAPES["image"]),
     COLOURS: (("positive", (2, 6, 5, 3)),),
     "sequence": _floats((2, 5, 3)),
     "vectors": _floats((3, 4)),
-    "volume": _floats((2, 4, 4, 4, 3)),
+    "volume": _floats(*_SHAPES["volume"]),
     "whole numbers": (("integers", (2, 5)),),
     "two vectors": _floats((3, 4), (3, 4)),
     "two sequences": _floats((2, 5, 3), (2, 5, 3)),
@@ -213,7 +216,8 @@ INPUTS: Mapping[str, Arrays] = {
     "masked predictions": (("probabilities", (2, 5, 5)), ("masked", (2, 5, 5))),
     "weighted probabilities": (("probabilities", (4, 5)), ("probabilities", (4, 5)), ("positive", (4,))),
     "weighted labels": (("integers", (4,)), ("probabilities", (4, 5)), ("positive", (4,))),
-    "many image": _floats((150, 6, 6, 3)),  # of which the moments are compared that a layer draws
+    "many image": _floats((150, 6, 5, 3)),  # of which the moments are compared that a layer draws
+    "many volume": _floats((1000, 3, 4, 5, 2)),
     "many sequence": _floats((1000, 5, 3)),
     "many vectors": _floats((4000, 6)),
     "probabilities": (("probabilities", (4, 5)), ("probabilities", (4, 5))),

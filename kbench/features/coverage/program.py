@@ -7,6 +7,7 @@ from typing import Any
 
 from kbench.features.coverage import inputs
 from kbench.features.coverage.values import (
+    BATCH,
     CLONE,
     CONFIG,
     COPY,
@@ -15,6 +16,7 @@ from kbench.features.coverage.values import (
     FORMATS,
     GRADIENTS,
     GRAPH,
+    JIT,
     SYMBOLIC,
     CaseResult,
     ProbeCase,
@@ -24,7 +26,7 @@ INSTEAD = " instead of "  # in a sentence about values that came back as others
 ANY_SIZE = " of any size"  # the same, of a shape
 KERAS2 = "keras2/"  # the generation whose tensors have to be evaluated
 _NO_FLOATS = ("integers", "classes", "booleans", "words")
-_KINDS = {inputs.TIED: "ties", "small": "a small sample"}  # of whatever shape is taken
+_KINDS = {inputs.TIED: "ties", "small": "a small sample", "whole": "whole numbers"}  # of whatever shape is taken
 _BEFORE = (  # weights that leave each input as it is, and get its gradient
     "eye = lambda x: keras.layers.Dense(x.shape[-1], use_bias=False, kernel_initializer='identity')",
     "before = [eye(x)(one) if x.dtype == 'float32' else one for one, x in zip(inputs, [{0}])]",
@@ -53,10 +55,28 @@ _TWIN = (
     "twin.set_weights(model.get_weights())",
     "print(model({0}), twin({0}))",
 )
+_IN_OTHERS = {
+    "Sequential": ("print(model({0}), keras.Sequential([one for one in model.layers[1:]])({0}))",),
+    "TimeDistributed": ("print(layer({0}), keras.layers.TimeDistributed(layer)(np.stack([{0}, {0}], 1)))",),
+    "Bidirectional": (
+        "outer = keras.layers.Bidirectional(layer, merge_mode=None)",
+        "outer({0})",
+        "outer.set_weights(2 * layer.get_weights())",
+        "print(layer({0}), outer({0})[0], outer(x0[:, ::-1])[1])",
+    ),
+    "RNN": (
+        "x, *states = {0}",
+        "outer = keras.layers.RNN(layer, return_state=True)",
+        "print(model({0}), outer(x[:, None], initial_state=states))",
+    ),
+}
 _OF_CHECK = {
     GRADIENTS: _STEP,
     FIT: _STEPS,
     GRAPH: ("print(model({0}), model.predict({0}))",),
+    JIT: ("model.jit_compile = not model.jit_compile", "print(model({0}), model.predict({0}))"),
+    BATCH: ("print(model({0}), model([one[-1:] for one in [{0}]]), model({0}))",),
+    **_IN_OTHERS,
     CLONE: _TWIN,
     ELSEWHERE: _FILE,
     **dict.fromkeys(FORMATS, _FILE),
@@ -76,7 +96,7 @@ def of_case(result: CaseResult, keras_backend: str) -> str:
         lines += drawn
     kinds = [kind for kind, _ in inputs.INPUTS.get(chosen, ())]
     names = [f"x{number}" for number in range(len(kinds))]
-    if case.dtype:
+    if case.dtype and not case.dtype.startswith("mixed"):
         lines += [
             f"{name} = {name}.astype('{case.dtype}')"
             for name, kind in zip(names, kinds, strict=True)
@@ -271,7 +291,7 @@ def _given(case: ProbeCase, names: Sequence[str]) -> str:
     if "Cell" in case.name and len(names) > 1:
         return f"{names[0]}, states=[{', '.join(names[1:])}]"
     joined = ", ".join(names)
-    training = ", training=True" * case.training
+    training = f", training={case.training}" * (case.training or case.inference)
     return f"{joined if case.apart or len(names) == 1 else f'[{joined}]'}{training}"
 
 
@@ -307,5 +327,5 @@ def in_words(case: ProbeCase) -> str:
     first = case.inputs[0]
     kind = next((words for start, words in _KINDS.items() if first.startswith(f"{start} ")), first)
     on = f" on {kind}" if first in inputs.TELLING else ""
-    how = f"{' behind a mask' * case.masked}{' in training' * case.training}"
+    how = f"{' behind a mask' * case.masked}{' in training' * case.training}{' with training=False' * case.inference}"
     return f"{words}{how}{on}{f' in {case.dtype}' if case.dtype else ''}"

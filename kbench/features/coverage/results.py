@@ -20,7 +20,6 @@ from kbench.features.coverage import events
 from kbench.features.coverage.checks import (
     OF_DRAWS,
     OF_DTYPE,
-    OF_GRADIENTS,
     OF_RANDOM,
     STEPPED,
     TOLERANCE,
@@ -31,6 +30,7 @@ from kbench.features.coverage.checks import (
     apart,
     numbers_of,
     of_changes,
+    of_gradients,
     usual,
     with_checks,
 )
@@ -336,4 +336,4 @@ def between(case: ProbeCase, one: Case, other: Case) -> str:
     trained = {"one": one.gradients, "other": other.gradients}
     numbers_of_both = {name: [numbers_of(each) for each in of] for name, of in trained.items()}
     off = apart(trained, numbers_of_both, "one", "other")
-    return "a step changes its weights otherwise" if off > OF_GRADIENTS else ""
+    return "a step changes its weights otherwise" if off > of_gradients(case) else ""

@@ -30,11 +30,18 @@ GRAPH = "graph"
 SYMBOLIC = "symbolic"
 CONFIG = "config"
 COPY = "copy"
+INFERENCE = "inference"
+BATCH = "batch"
+WITHIN = ("Sequential", "TimeDistributed", "Bidirectional", "RNN")  # another layer, or a model
+JIT = "jit"
 CLONE = "clone"
 SEED = "seed"
 FORMATS = ("keras", "h5")  # of files
 ELSEWHERE = "elsewhere"
-CHECKS = (OUTPUTS, SYMBOLIC, GRAPH, GRADIENTS, FIT, CONFIG, COPY, CLONE, SEED, *FORMATS, ELSEWHERE)
+CHECKS = (
+    OUTPUTS, SYMBOLIC, INFERENCE, BATCH, GRAPH, JIT, GRADIENTS, FIT, CONFIG, COPY, CLONE, SEED, *WITHIN, *FORMATS,
+    ELSEWHERE,
+)  # fmt: skip
 BAD = (CRASHES, HANGS, DIFFERS, RAISES)
 TRIED = (*GOOD, *BAD)
 
@@ -62,10 +69,11 @@ class ProbeCase:
     draws: bool = False  # whether what it computes may be random: it is computed twice
     weights: tuple[float, float] | None = (-0.5, 0.5)  # between which a layer's are drawn; None: it has them
     code: str = ""  # in place of the plain call: what makes a layer, or what is computed from x0, x1, ...
-    dtype: str = ""  # in which a layer computes; of its inputs, too
+    dtype: str = ""  # or policy, in which a layer computes; a dtype is that of its inputs, too
     outputs_only: bool = False  # whether nothing but its outputs is looked at
     seed: int = 0  # of its inputs and weights
     training: bool = False  # whether a layer is called as in training, after which its state is an output, too
+    inference: bool = False  # whether it is called with training=False
     varies: str = ""  # the argument that is other than in the plain case, alone
 
     @property

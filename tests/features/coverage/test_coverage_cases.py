@@ -80,18 +80,25 @@ def settings(name: str, **how: Any) -> list[str]:
 
 
 def test_a_name_is_tried_with_what_it_needs_and_with_each_setting_that_changes_its_result() -> None:
-    needed = "layers.Conv1D(filters=2, kernel_size=3"
+    needed = "layers.Conv1D(filters=4, kernel_size=3"
     found = settings("layers.Conv1D")
     assert found[:7] == [
         f"{needed})",
-        "layers.Conv1D(filters=2, kernel_size=2)",
+        "layers.Conv1D(filters=4, kernel_size=2)",
         f"{needed}, strides=2)",
         f"{needed}, padding='same', strides=2)",
         f"{needed}, padding='same')",
         f"{needed}, padding='causal')",
         f"{needed}, use_bias=False)",
     ]
-    assert found[-3:] == [f"{needed}) behind a mask", f"{needed}) on a small sample", f"{needed}) in float16"]
+    assert found[-6:] == [
+        f"{needed}) behind a mask",
+        f"{needed}) on a small sample",
+        f"{needed}) in mixed_bfloat16",
+        f"{needed}) in float16",
+        f"{needed}) in float64",
+        f"{needed}) on whole numbers",
+    ]
     assert settings("optimizers.*") == [
         "optimizers.SGD()",
         "optimizers.SGD(learning_rate=0.037)",
@@ -124,7 +131,7 @@ def test_what_is_none_by_default_and_words_are_given_and_what_acts_on_weights_at
 
 def test_a_metric_is_tried_on_labels_with_each_setting_and_scores_may_equal_a_threshold() -> None:
     found = [one.settings for one in cases.make(PUBLIC, "metrics.R2Score") if one.inputs == ("scores",)]
-    assert {} in found and {"num_regressors": 5} in found and {"class_aggregation": None} in found
+    assert {} in found and {"num_regressors": 39} in found and {"class_aggregation": None} in found
     names: dict[str, Any] = {"np": np}
     for lines in inputs.statements("scores"):
         exec("\n".join(lines), names)
@@ -190,6 +197,33 @@ def test_layers_that_take_training_are_tried_so_and_what_they_draw_by_its_moment
     assert masked and not any(one.random for one in masked)
 
 
+def test_layers_that_take_training_are_tried_with_and_without_it_and_axes_of_what_they_draw_may_change() -> None:
+    (untrained,) = (one for one in cases.make(PUBLIC, "layers.Dropout") if one.inference)
+    assert in_words(untrained).endswith("with training=False") and untrained.draws and not untrained.training
+    program = of_case(CaseResult(untrained, "keras3/torch", DIFFERS), "torch")
+    assert "layer(x0, training=False)" in program
+    spatial = Public(
+        "layers.SpatialDropout3D",
+        (("rate", 1, None), ("data_format", 0, None), ("seed", 0, None)),
+        ("inputs",),
+        ("training",),
+    )
+    drawn = [one.settings for one in cases.make({spatial.name: spatial}) if one.random]
+    assert {"rate": 0.3142, "seed": 3, "data_format": "channels_first"} in drawn
+
+
+def test_inputs_of_layers_have_sizes_that_differ_and_settings_have_others_or_equal_one_on_purpose() -> None:
+    for name in ("image", "sequence", "vectors", "volume"):
+        (shape,) = (shape for _, shape in inputs.INPUTS[name])
+        assert len({*shape}) == len(shape)
+        given = {arguments.GIVEN[one] for one in ("units", "num_heads", "key_dim")}
+        assert name in ("vectors", "volume") or not given & {*shape}
+    (none_over, *_) = (
+        one for one in arguments.others("layers.IntegerLookup", "num_oov_indices", 1) if one["num_oov_indices"] == 0
+    )
+    assert {*none_over["vocabulary"]} == {*range(4)}
+
+
 def test_an_axis_is_tried_where_both_are_not_alike() -> None:
     assert cases.make(PUBLIC, "ops.max")[0].inputs[0] == "sequence"
 
@@ -249,11 +283,11 @@ def test_a_setting_that_a_class_does_not_know_is_not_tried() -> None:
 def test_a_sequence_is_also_tried_behind_a_mask_also_backwards() -> None:
     masked = [one for one in settings("layers.LSTM") if "mask" in one]
     assert masked == [
-        "layers.LSTM(units=3) behind a mask",
-        "layers.LSTM(units=3) behind a mask",
-        "layers.LSTM(units=3, return_sequences=True, go_backwards=True) behind a mask",
+        "layers.LSTM(units=4) behind a mask",
+        "layers.LSTM(units=4) behind a mask",
+        "layers.LSTM(units=4, return_sequences=True, go_backwards=True) behind a mask",
     ]
-    assert settings("layers.Bidirectional")[0].startswith("layers.Bidirectional(layer=LSTM(3,")
+    assert settings("layers.Bidirectional")[0].startswith("layers.Bidirectional(layer=LSTM(4,")
 
 
 def test_quick_tries_a_few_cases_of_each_name_and_numbers_are_those_of_the_list() -> None:
@@ -262,7 +296,7 @@ def test_quick_tries_a_few_cases_of_each_name_and_numbers_are_those_of_the_list(
     for found in (made, MADE):
         assert [one.id for one in found] == list(range(len(found)))
     plain, with_settings, masked = (in_words(one) for one in made if one.name == "layers.Conv1D")
-    assert plain == "layers.Conv1D(filters=2, kernel_size=3)" and masked == f"{plain} behind a mask"
+    assert plain == "layers.Conv1D(filters=4, kernel_size=3)" and masked == f"{plain} behind a mask"
     assert "strides=2" in with_settings and "use_bias=False" in with_settings
     assert "scores" in [one.inputs[0] for one in made if one.name == "metrics.R2Score"]
     assert len([one for one in made if one.name == "losses.hinge"]) == 1

@@ -272,6 +272,10 @@ def test_gradients_with_a_kink_or_of_other_arrays_are_left_to_the_majority() -> 
     [
         ("graph", "in a graph it differs from itself run eagerly by 0.300"),
         ("fit", "in a graph a step of training differs from itself run eagerly by 0.100"),
+        ("jit", "in a graph with jit_compile otherwise it differs from itself run eagerly by 0.300"),
+        ("inference", "with training=False it changes what it gets by 0.300"),
+        ("batch", "called with one sample, and again with all, it differs by 0.300"),
+        ("TimeDistributed", "within TimeDistributed it differs from itself alone by 0.300"),
         ("config", "made again of its configuration it differs by 0.300"),
         ("keras", "saved in a .keras file and loaded it differs by 0.300"),
         ("h5", "saved in a .h5 file and loaded it differs by 0.300"),
@@ -284,6 +288,12 @@ def test_what_a_backend_does_otherwise_than_itself_differs_even_if_it_is_alone(c
     assert states({"keras9/a": near}) == {"keras9/a": ("works", "")}
     assert states({"keras9/a": far}) == {"keras9/a": ("differs", sentence)}
     assert states({"keras9/a": far, "keras9/c": near})["keras9/c"] == ("same", "")
+
+
+def test_gradients_in_a_policy_may_differ_as_its_numbers_do() -> None:
+    told = {"keras9/a": gave(RIGHT, gradients=RIGHT), "keras9/b": gave(RIGHT, gradients=RIGHT + 0.05)}
+    assert states(told)["keras9/b"][0] == "differs"
+    assert states(told, dtype="mixed_bfloat16")["keras9/b"] == ("same", "")
 
 
 def test_a_file_that_loses_a_weight_differs_in_words() -> None:

@@ -44,8 +44,17 @@ def test_gradients_grow_shrink_change_their_sign_and_are_zero() -> None:
 
 
 def test_a_layer_is_called_as_in_training_where_the_case_says_so() -> None:
-    case = {"name": "layers.Dropout", "apart": False, "training": True}
-    assert GIVEN.called(case, lambda x, training=False: (x, training), [1]) == (1, True)
+    case = {"name": "layers.Dropout", "apart": False, "training": True, "inference": False}
+    assert GIVEN.called(case, lambda x, training=None: (x, training), [1]) == (1, True)
+    case.update(training=False)
+    assert GIVEN.called(case, lambda x, training=None: (x, training), [1]) == (1, None)
+    case.update(inference=True)
+    assert GIVEN.called(case, lambda x, training=None: (x, training), [1]) == (1, False)
+
+
+def test_a_mixed_policy_is_given_float32() -> None:
+    assert GIVEN.in_floatx(np.zeros(2), "mixed_bfloat16").dtype == np.float32
+    assert GIVEN.in_floatx(np.zeros(2, int), "mixed_bfloat16").dtype.kind == "i"
 
 
 def test_a_case_gets_its_arrays_one_by_one_or_as_a_list() -> None:
@@ -62,7 +71,7 @@ def test_the_states_of_a_cell_are_no_further_inputs() -> None:
     def layer(*tensors: Any, states: Any = None) -> tuple[Any, Any]:
         return tensors, states
 
-    plain = {"training": False}
+    plain = {"training": False, "inference": False}
     assert GIVEN.called({"name": "layers.LSTMCell", "apart": True, **plain}, layer, [1, 2, 3]) == (
         (1,),
         [2, 3],

@@ -72,11 +72,12 @@ def test_two_results_differ_by_the_largest_number_or_in_words(modules: list[Modu
 
 
 def test_a_symbolic_call_says_the_shape_and_the_kind_of_what_comes(modules: list[ModuleType]) -> None:
-    def says(*told: Any) -> Any:
+    def says(*told: Any, is_layer: bool = False) -> Any:
         checks = object.__new__(modules[1].Checks)
         subject = SimpleNamespace(
             symbolic=lambda tensors: [SimpleNamespace(shape=one[0], dtype=one[1]) for one in told]
         )
+        subject.is_layer = is_layer
         vars(checks).update(_subject=subject, _outputs=[np.zeros((2, 3), "float32"), np.zeros(2, "int32")])
         return checks._says([])
 
@@ -84,6 +85,58 @@ def test_a_symbolic_call_says_the_shape_and_the_kind_of_what_comes(modules: list
     assert says(((None, 2), "float32"), ((2,), "int32")) == {"how": "shape (None, 2) instead of (2, 3)"}
     assert says(((2, 3), "float32"), ((2, 1), "int32")) == {"how": "shape (2, 1) instead of (2,)"}
     assert says(((2, 3), "float32"), ((2,), "int64")) == {"how": "int64 instead of int32"}
+    assert says(((2, 3), "float32"), ((2,), "float32"), is_layer=True) == {"off": 0.0}  # as nearly all of them say
+
+
+def of_layer(modules: list[ModuleType], give: Callable[[list[Any]], list[Any]], given: Any) -> Any:
+    """The checks of a layer that gave these outputs at first, and gives what the function does from then on."""
+    checks = object.__new__(modules[1].Checks)
+    vars(checks).update(_subject=give, _given=[given], _outputs=[2 * given])
+    return checks
+
+
+def test_a_layer_gives_a_sample_alone_what_it_gave_it_among_others_and_all_the_same_again(
+    modules: list[ModuleType],
+) -> None:
+    given = np.array([[0.5], [0.25]])
+    assert of_layer(modules, lambda x: [2 * x[0]], given)._of_one_sample() == {"off": 0.0}
+    of_batch = of_layer(modules, lambda x: [x[0] * len(x[0])], given)._of_one_sample()
+    assert of_batch == {"off": pytest.approx(0.25)}
+    calls = iter((2, 3))  # a state that changes
+    assert of_layer(modules, lambda x: [next(calls) * x[0]], given)._of_one_sample()["off"] > 0.4
+    assert "how" in of_layer(modules, lambda x: [np.zeros((2, 1))], given)._of_one_sample()
+    mixes = modules[1].mixes_samples
+    assert mixes({"settings": {"axis": 0}}) and mixes({"settings": {"axes": [1, 0]}})
+    assert not mixes({"settings": {"axis": -1, "rate": 0}})
+
+
+def test_what_draws_leaves_its_inputs_without_training_unless_it_gives_another_shape(
+    modules: list[ModuleType],
+) -> None:
+    one = of_layer(modules, lambda x: x, START)
+    assert one._leaves_inputs()["off"] == pytest.approx(1.0)
+    vars(one).update(_outputs=[START])
+    assert one._leaves_inputs() == {"off": 0.0}
+    vars(one).update(_outputs=[START[:, 1:]])
+    assert one._leaves_inputs() == {"off": 0.0}
+    vars(one).update(_outputs=[])
+    assert one._leaves_inputs() == {"how": "it draws numbers"}
+
+
+def test_within_others_outputs_may_come_several_times(modules: list[ModuleType]) -> None:
+    one = of_layer(modules, lambda x: x, START)
+    assert one._like_outputs([2 * START, 2 * START]) == {"off": 0.0}
+    assert one._like_outputs([2 * START, START])["off"] > 0.4
+    assert "how" in one._like_outputs([])
+
+
+def test_where_a_layer_draws_shows_at_the_ends_of_each_axis(tmp_path: Path) -> None:
+    with guest(tmp_path, "kbench_coverage.probes") as (probes,):
+        drops = np.random.RandomState(0).uniform(size=(1000, 4)) < 0.5
+        by_column, by_row = (np.ones((1000, 4, 4)) * shape for shape in (~drops[:, None], ~drops[:, :, None]))
+        of_column, of_row = (list(probes.unmoved_at_ends(one)) for one in (by_column, by_row))
+        assert np.allclose([mean for mean, _ in of_column], 0.5, atol=0.05)
+        assert of_row[0][1] > 1.5 * of_column[0][1] and of_column[-1][1] > 1.5 * of_row[-1][1]
 
 
 def test_a_wrong_shape_of_a_first_axis_of_any_size_says_so_and_words_have_a_type(

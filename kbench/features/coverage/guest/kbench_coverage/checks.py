@@ -17,6 +17,7 @@ from kbench_coverage.of_frameworks import constant, evaluated, file_formats
 from kbench_coverage.roundtrips import changed, copied, of_configuration
 from kbench_coverage.steps import Steps, of_changes, product
 from kbench_coverage.training import Arrays, Subject, Training, along, distance, dtype_of
+from kbench_coverage.wrappers import Within
 from kbench_guest import arrays
 from kbench_guest.protocol import in_a_line
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 MOST = 300  # characters of an error
 LIKE = 1e-4  # a file that gives outputs so near is worth giving to others
+SWITCHED = ("jax", "tensorflow")  # by jit_compile, which on PyTorch takes seconds
 AGAIN = 30  # times that what differs from itself is computed again
 ANY_SIZE = ", of a first axis of any size"
 VALUES = ("config", "copy")  # which look at values that are given, not drawn
@@ -55,15 +57,18 @@ class Checks:
         """Fields of the case's event, but its gradients as arrays."""
         if self._asked["checks"] and not is_reference and self._subject.made and not case["training"]:
             self._comes_back(*self._subject.made)
-        is_symbolic = self._subject.is_symbolic and not (case["outputs_only"] and self._subject.is_layer)
+        if self._asked["checks"] and not is_reference and case["inference"] and case["draws"]:
+            self._try("inference", self._leaves_inputs)
+        of_few = case["outputs_only"] and self._subject.is_layer and not case["dtype"]
+        is_symbolic = self._subject.is_symbolic and not of_few
         if self._asked["checks"] and not is_reference and is_symbolic and not case["random"]:
             self._without_numbers()
         if case["outputs_only"] or not self._outputs:
             return {"checks": self._found}
-        learns = self._subject.in_graph and all(one.dtype.kind == "f" for one in self._outputs) and bool(self._given)
+        learns = self._subject.in_graph and all(one.dtype.kind in "fV" for one in self._outputs) and bool(self._given)
         found = {}
         if self._asked["checks"] and not is_reference:
-            self._unlike_itself(case["id"], case["random"])
+            self._unlike_itself(case)
         if self._asked["checks"] and is_reference and learns and all(one.dtype == "float64" for one in self._outputs):
             with contextlib.suppress(Exception):
                 found["slopes"] = Training(self._framework, self._subject, self._given, self._outputs).slopes()
@@ -103,14 +108,24 @@ class Checks:
             if len(shape) != came.ndim or any(size not in (None, right) for size, right in zip(shape, came.shape)):
                 return {"how": f"shape {tuple(shape)} instead of {came.shape}"}
             dtype = getattr(one, "dtype", came.dtype)
-            if str(dtype) != str(came.dtype):
+            # Layers say their own, and nearly all hand whole numbers on as they are.
+            if str(dtype) != str(came.dtype) and not (self._subject.is_layer and came.dtype.kind == "i"):
                 return {"how": f"{dtype} instead of {came.dtype}"}
         return {"off": 0.0}
 
-    def _unlike_itself(self, case: int, is_random: bool) -> None:
-        subject = self._subject
+    def _leaves_inputs(self) -> Check:
+        """Whether what only draws, as a dropout, draws nothing and gives what it gets, if that has its shape."""
+        if not self._outputs:
+            return {"how": "it draws numbers"}
+        same = [one.shape for one in self._outputs] == [one.shape for one in self._given]
+        return unlike(self._outputs, self._given) if same else {"off": 0.0}
+
+    def _unlike_itself(self, case: Dict[str, Any]) -> None:
+        subject, is_random = self._subject, case["random"]
         if subject.in_graph and self._framework.eager and self._given:
             self._try("graph", self._in_a_graph)
+            if subject.is_layer and self._framework.module.__name__ in SWITCHED:
+                self._try("jit", lambda: self._in_a_graph(otherwise=True))
         if subject.kept is not None and "how" not in self._found.get("config", {}):
             kept = subject.kept
             self._try("config", lambda: unlike(kept()(self._given), self._outputs, is_random))
@@ -118,7 +133,11 @@ class Checks:
             self._of_steps(subject)
         if subject.is_layer and self._given:
             self._try("clone", self._cloned)
-            self._in_files(case)
+            sizes = {len(one) if one.ndim else 0 for one in self._given + self._outputs}
+            if self._framework.eager and len(sizes) == 1 and not mixes_samples(case):
+                self._try("batch", self._of_one_sample)
+                self._within_others()
+            self._in_files(case["id"])
         unlike_itself = [
             one
             for name, one in self._found.items()
@@ -158,14 +177,34 @@ class Checks:
             return found
         return {"off": 0.0}  # it draws numbers after all
 
-    def _in_a_graph(self) -> Check:
-        """In a prediction, which a backend compiles if it can."""
+    def _in_a_graph(self, otherwise: bool = False) -> Check:
+        """In a prediction, which a backend compiles if it can; otherwise: with jit_compile off where that is on."""
         fed = self._subject.fed(self._given)
         model = self._subject.model(fed)
+        if otherwise:
+            self._framework.set_jit(model, not model.jit_compile)
         found = model.predict(fed[0] if len(fed) == 1 else fed, batch_size=len(fed[0]), verbose=0)
         # Called alone, a layer that augments images does so.
         outputs = self._eagerly(model, training=False) if self._subject.is_layer else self._outputs
         return unlike(self._subject.unfed(arrays.leaves(found)), outputs)
+
+    def _of_one_sample(self) -> Check:
+        """The last sample alone, and all once more: a layer may keep what it was built for, or called with."""
+        alone = unlike(self._subject([one[-1:] for one in self._given]), [one[-1:] for one in self._outputs])
+        again = unlike(self._subject(self._given), self._outputs)
+        return max((alone, again), key=lambda one: one.get("off", np.inf))
+
+    def _within_others(self) -> None:
+        weights = self._subject.layer.weights  # type: ignore[attr-defined]
+        values = self._framework.values(weights)
+        within = Within(self._framework, self._subject, self._given, self._outputs)  # type: ignore[arg-type]
+        for outer, give in within.ways().items():
+            self._try(outer, lambda give=give: self._like_outputs(give()))  # type: ignore[misc]
+            self._framework.set_values(weights, values)  # which it may have trained
+
+    def _like_outputs(self, found: Arrays) -> Check:
+        """Which it gave once or several times."""
+        return unlike(found, self._outputs * max(1, len(found) // len(self._outputs)))
 
     def _eagerly(self, model: Any, **how: bool) -> Arrays:
         tensors = [constant(self._framework, one) for one in self._given]
@@ -260,6 +299,14 @@ def load(path: str) -> Any:
     import keras
 
     return keras.models.load_model(path, custom_objects=dict(masks.classes(), product=product))
+
+
+def mixes_samples(case: Dict[str, Any]) -> bool:
+    """Whether it computes along the axis of samples, as it is asked to."""
+    return any(
+        key.startswith("ax") and 0 in (one if isinstance(one, list) else [one])
+        for key, one in case["settings"].items()
+    )
 
 
 def words(how: str) -> Check:

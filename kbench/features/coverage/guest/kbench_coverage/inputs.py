@@ -4,6 +4,8 @@ from typing import Any, Callable, Dict, List, Sequence
 
 import numpy as np
 
+MIXED = "mixed_"  # at the start of a policy
+
 
 def drawn(texts: Sequence[str], dtype: str = "") -> List[np.ndarray]:
     """The arrays x0, x1, ... that these statements make, floats rounded to this type."""
@@ -14,7 +16,9 @@ def drawn(texts: Sequence[str], dtype: str = "") -> List[np.ndarray]:
 
 
 def in_floatx(value: np.ndarray, floatx: str) -> np.ndarray:
-    return value.astype(floatx) if floatx and value.dtype.kind == "f" else value
+    """Of a mixed policy float32: a layer casts what it is given."""
+    dtype = "float32" if floatx.startswith(MIXED) else floatx
+    return value.astype(dtype) if dtype and value.dtype.kind == "f" else value
 
 
 def perturbed(value: np.ndarray) -> np.ndarray:
@@ -61,7 +65,7 @@ def applied(
 
 def called(case: Dict[str, Any], layer: Any, tensors: Sequence[Any]) -> Any:
     """What the layer of a case gives for these; a cell's other inputs are its states."""
-    how = {"training": True} if case["training"] else {}
+    how = {"training": bool(case["training"])} if case["training"] or case["inference"] else {}
     if "Cell" in case["name"] and len(tensors) > 1:
         return layer(tensors[0], states=list(tensors[1:]), **how)
     return layer(*tensors, **how) if case["apart"] or len(tensors) == 1 else layer(list(tensors), **how)

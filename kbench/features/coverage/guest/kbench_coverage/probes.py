@@ -11,7 +11,7 @@ import os
 import signal
 import time
 import traceback
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Sequence
 
 import numpy as np
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 MOST = 300  # characters of an error
 UNMOVED = 1e-5  # what a layer that draws leaves as it is
 AGAIN = 12  # times that what may draw numbers is computed
+LEAST_DEVIATION = 0.05  # of a share
 SAMPLES = 8  # of which it is seen what a seed does
 KEPT = 256  # numbers of an output that are kept, from the first on
 SEEDS_APART = 1000  # as in the host's programs
@@ -203,7 +204,8 @@ class Forward(Subject):
         module: Any,
     ) -> None:
         self._framework, self._case, self.made = framework, case, (module, make)
-        self._layer = layer = make()
+        self.is_masked, self.is_cell = case["masked"], "Cell" in case["name"]
+        self.layer = layer = make()
         self._model = None if framework.eager else self.model(given)
         if framework.eager:
             self(given)
@@ -213,22 +215,23 @@ class Forward(Subject):
     def of(self, tensors: Sequence[Any]) -> Any:
         """The layer's outputs for these tensors, or arrays where it computes eagerly."""
         if not self._case["masked"]:
-            return called(self._case, self._layer, tensors)
+            return called(self._case, self.layer, tensors)
         large, mask = (masks.classes()[name]() for name in ("Large", "Mask"))
-        outputs = arrays.leaves(called(self._case, self._layer, [large(one) for one in tensors]))
+        outputs = arrays.leaves(called(self._case, self.layer, [large(one) for one in tensors]))
         return outputs + [mask(one) for one in outputs] if self._framework.eager else outputs
 
     def __call__(self, values: Arrays) -> Arrays:
         found = self.drawn(values)
         if not (self._case["training"] and self._framework.eager):
             return found
-        state = [one for one in self._layer.non_trainable_weights if "float" in self._framework.dtype_of(one)]
+        state = [one for one in self.layer.non_trainable_weights if "float" in self._framework.dtype_of(one)]
         if not self._case["random"]:
             return found + self._framework.values(state)
         moved = [one - values[0] for one in found if one.shape == values[0].shape]
         # A share cannot deviate by more than a half.
         shares = [np.array([np.mean(np.abs(one) < UNMOVED), 0.5]) for one in moved]
-        return [statistics(one) for one in found + moved] + shares
+        ends = [one for of in found + moved for one in unmoved_at_ends(of)]
+        return [statistics(one) for one in found + moved] + shares + ends
 
     def drawn(self, values: Arrays) -> Arrays:
         """Its outputs themselves."""
@@ -293,7 +296,7 @@ def give_weights(framework: "KerasModels", layer: Any, case: Dict[str, Any]) -> 
         name, _, owner = find(layer, weight)
         shape = framework.shared_shape(owner, name, framework.shape_of(weight))
         random = np.random.RandomState(case["seed"] * SEEDS_APART + number)
-        value = random.uniform(case["weights"][0], case["weights"][1], shape).astype(case["dtype"] or "float32")
+        value = in_floatx(random.uniform(case["weights"][0], case["weights"][1], shape), case["dtype"] or "float32")
         weights.append(weight)
         values.append(framework.from_shared(owner, name, value))
     framework.set_values(weights, values)
@@ -303,6 +306,16 @@ def statistics(value: np.ndarray) -> np.ndarray:
     """Mean and standard deviation, where the numbers themselves are random."""
     value = np.asarray(value, "float64")
     return np.array([value.mean(), value.std()])
+
+
+def unmoved_at_ends(value: np.ndarray) -> Iterator[np.ndarray]:
+    """Mean and deviation, of samples, of the share of zeros in what is first and last along each axis: by which axes
+    and places a layer draws. A deviation that is small says nothing.
+    """
+    for axis in range(1, value.ndim):
+        for end in (0, -1):
+            share = np.mean(np.abs(value.take([end], axis)).reshape(len(value), -1) < UNMOVED, axis=1)
+            yield np.array([share.mean(), np.hypot(share.std(), LEAST_DEVIATION)])
 
 
 def encoded(value: Any) -> Dict[str, Any]:
