@@ -238,8 +238,9 @@ def others(name: str, argument: str, default: Any) -> list[dict[str, Any]]:
         values = _generic(default)
     unequal = [] if isinstance(default, str) else _unequal(name, argument)
     found = [value for value in (*values, *unequal) if value != default]
-    if argument == "axis" and name.startswith("layers."):  # which take several in a list
-        found = [_python(f"{one}") if isinstance(one, list) else one for one in found]
+    if argument == "axis" and not name.startswith("ops."):  # layers take several in a list, others none
+        several = [_python(f"{one}") for one in found if isinstance(one, list) and name.startswith("layers.")]
+        found = [*found[:1], *several, *(one for one in found[1:] if not isinstance(one, list))]
     return [{**one} if isinstance(one, Mapping) and "python" not in one else {argument: one} for one in found]
 
 

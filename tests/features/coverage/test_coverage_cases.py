@@ -375,6 +375,9 @@ def test_functions_of_two_arrays_get_each_edge_with_each_and_arrays_of_matrices(
 def test_axes_may_be_several_and_what_pairs_change_is_still_one() -> None:
     found = arguments.others("ops.max", "axis", None)
     assert found == [{"axis": 1}, {"axis": [-1, -2]}, {"axis": 0}]
+    of_layers = arguments.others("layers.RMSNormalization", "axis", -1)
+    assert of_layers == [{"axis": 1}, {"axis": {"python": "[-1, -2]"}}, {"axis": 0}], "which may take a list alone"
+    assert arguments.others("losses.CosineSimilarity", "axis", -1) == [{"axis": 1}, {"axis": 0}]
     assert arguments.others("ops.quantile", "q", 0.37)[1] == {"q": [0.2, 0.83]}
     assert arguments.others("ops.diagonal", "offset", 0) == [{"offset": 1}, {"offset": -1}]
 
