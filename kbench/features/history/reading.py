@@ -24,6 +24,7 @@ from kbench.records import axes
 from kbench.records.values import OK
 from kbench.store import RunRecord
 
+BUSY = "other programs used the processor"  # why a time does not count
 _CPUINFO = Path("/proc/cpuinfo")
 _ASKED = ("version", "keras")  # the axes of a backend's name that say a version
 
@@ -163,7 +164,7 @@ def _refused(timed: Timed, differs: str) -> str:
     if differs:
         return f"it does other work ({differs})"
     if machine_stability.disturbs(timed.row):
-        return "other programs used the processor"
+        return BUSY
     return "" if timed.time and timed.time.quantiles else "it has too few epochs"
 
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
@@ -40,6 +40,7 @@ class Series:
     prefix: str  # of a backend's name, before the version
     releases: Sequence[str]
     request: Request
+    made: set[str] = field(default_factory=set)  # the runs of this command
 
     def names(self, releases: Collection[str]) -> tuple[str, ...]:
         """The backends of these."""
@@ -139,6 +140,7 @@ def _measure(series: Series, options: argparse.Namespace, began: float) -> None:
         there = measure(
             Request(**{**vars(series.request), **asked}), options.results, Screen(terminal.QUIET), command=command
         )
+        series.made.add(there.name)
         finish.write(ToldRun(there), plots=False)
         longest = max(longest, time.monotonic() - start)
 
@@ -189,7 +191,9 @@ def _history(tried: Mapping[str, Collection[Path]]) -> History:
 
 
 def _tried(series: Series, results: Path) -> dict[str, list[Path]]:
-    """Each release that has been measured here with all that is asked for, whatever came of it, and its runs."""
+    """Each release that has been measured here with all that is asked for, whatever came of it, and its runs; not
+    those of earlier commands that other programs disturbed.
+    """
     now, found = reading.present(), dict[str, list[Path]]()
     wanted = {Path(one).stem for one in series.request.examples}
     like = series.request.profile, {name: [*of] for name, of in series.request.values.items()}
@@ -207,4 +211,8 @@ def _tried(series: Series, results: Path) -> dict[str, list[Path]]:
             ended = {one.example for one in cells if store.outcome(raw, one).status != INTERRUPTED}
             if cells and wanted <= ended:
                 found.setdefault(release, []).append(run)
-    return found
+    told = reading.readings(sorted({run for of_release in found.values() for run in of_release}))[0]
+    busy = {(one.run, one.backend) for one in told if one.refused == reading.BUSY and one.run not in series.made}
+    for release, name in zip(series.releases, series.names(series.releases), strict=True):
+        found[release] = [run for run in found.get(release, ()) if (run.name, name) not in busy]
+    return {release: its for release, its in found.items() if its}

@@ -15,7 +15,12 @@ from fake_runs import PROVENANCE
 from history_runs import backend, run_of
 
 from kbench import store
+from kbench.features.coverage.values import CaseResult, NameResult, ProbeCase
+from kbench.features.coverage.versions import Side
 from kbench.features.history import reading
+from kbench.features.history.lines import history
+from kbench.features.history.told import answer
+from kbench.features.history.values import Reading
 
 TEN = [f"3.{minor}.0" for minor in range(6, 16)]
 KERNEL = {**PROVENANCE, "system": {"name": "Linux", "kernel": "6.9.0"}}
@@ -177,6 +182,39 @@ def test_the_page_has_a_chart_of_each_line_and_loads_nothing(
     page = (tmp_path / "history.html").read_text()
     assert "| over" in said.out and page.count("<svg") == 1 and page.count('class="step"') == 1
     assert "<h1>Keras 3.12.0 made" in page and "http" not in page.replace("http-equiv", "") and "<b>one" not in page
+
+
+def with_states(keras: str, state: str) -> Reading:
+    """What a coverage run says of a backend with this Keras, of whose names one came to this state."""
+    case = CaseResult(ProbeCase(0, "layers.GRU", {"units": 1}, ("image",)), "keras3/torch", state, "how")
+    name = NameResult("layers.GRU", "keras3/torch", state, (case,))
+    side = Side("keras3/torch", "", {name.name: name}, {}, frozenset(), "", frozenset())
+    machine = reading.machine(PROVENANCE, PROVENANCE)
+    about: dict[str, Any] = {
+        "run": keras,
+        "created": f"2026-05-0{keras[2]}T10:00",
+        "machine": machine,
+        "example": "public names",
+    }
+    return Reading(
+        **about, backend=backend(keras), plain="keras3/torch", key="", keras=keras, framework="2.9.0", states=side
+    )
+
+
+def test_of_coverage_runs_it_says_what_broke_and_what_was_mended() -> None:
+    states = {"3.1.0": "same", "3.2.0": "same", "3.3.0": "raises", "3.4.0": "same"}
+    found = history([with_states(keras, state) for keras, state in states.items()])
+    assert sorted(answer(found)) == [
+        "Keras 3.3.0, after 3.2.0: on keras3/torch 1 broke (layers.GRU).",
+        "Keras 3.4.0, after 3.3.0: on keras3/torch 1 mended (layers.GRU).",
+    ]
+    assert [step.kind for step in found.steps if step.after.label == "3.3.0"] == ["broke"]
+
+
+def test_a_machine_that_is_described_wrongly_is_another_one() -> None:
+    wrong: dict[str, Any] = {"memory_mib": "much", "system": 7, "cpu": [], "gpus": "none", "microcode": {}}
+    assert reading.machine(wrong, PROVENANCE).kind == "unknown processor"
+    assert reading.machine({**wrong, "gpus": [3, {"driver": None}]}, wrong).words == ""
 
 
 def test_microcode_is_part_of_a_machine() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from pathlib import Path
@@ -66,6 +67,11 @@ def test_what_was_measured_is_not_measured_again(releases: Bench) -> None:
     assert len(there) == 1
     again = releases(*ASKED[:2], *two, *ASKED[6:])
     assert again.out == said.out and releases.runs() == there
+    for file in there[0].glob("cells/*/outcome.json"):
+        disturbed = {"disturbed_rounds": list(range(1000)), "others": 0.9}
+        file.write_text(json.dumps({**json.loads(file.read_text()), **disturbed}))
+    assert releases(*ASKED[:2], *two, *ASKED[6:]).status == 0
+    assert len(releases.runs()) == 2, "what other programs disturbed is measured again"
 
 
 @pytest.mark.thorough
