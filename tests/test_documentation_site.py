@@ -26,6 +26,7 @@ READ = {
     "bisect": "tests/commands/test_cli_variants.py",
     "admit": "tests/features/collection",
     "releases": "tests/features/history",
+    "site": "tests/features/collection",
     "test": "what runs this",
 }
 # What stands for something of the user's.

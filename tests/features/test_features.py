@@ -24,7 +24,7 @@ NAMES = sorted(path.parent.name for path in (CHECKOUT / "kbench" / "features").g
 WORDS = {
     "bisect": ["bisect"],
     "cluster": ["--on", "--spread", "--select"],
-    "collection": ["admit"],
+    "collection": ["admit", "site"],
     "compare": ["compare"],
     "coverage": ["coverage"],
     "explain": ["--explain", "--trace"],

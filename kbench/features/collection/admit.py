@@ -109,9 +109,14 @@ def admit(pack: Path, to: Collection, replayed: int = 0) -> Answer:
             reason = str(error) if isinstance(error, UserError) else f"it cannot be read ({type(error).__name__})"
             return Answer(name, "", "", (Checked("archive", _ARCHIVE, (reason.partition(": get it again")[0],)),))
         beside = [stack.enter_context(submitted.opened(one)) for one in to.packs if one.name != pack.name]
-        checks = tuple(_checked(run, to, beside, replayed))
-        left = () if any(one.refused for one in checks) else tuple(rules.left_out(run, to.terms.asked))
-        return Answer(name, run.machine, run.sha256, checks, left)
+        return admitted(run, to, beside, replayed)
+
+
+def admitted(run: Submitted, to: Collection, beside: Sequence[Submitted], replayed: int = 0) -> Answer:
+    """The answer to a run; beside: the others of the collection."""
+    checks = tuple(_checked(run, to, beside, replayed))
+    left = () if any(one.refused for one in checks) else tuple(rules.left_out(run, to.terms.asked))
+    return Answer(run.name, run.machine, run.sha256, checks, left)
 
 
 _ARCHIVE = "it is a packed run of this schema, with nothing else in it"
@@ -129,8 +134,8 @@ def _checked(run: Submitted, to: Collection, beside: Sequence[Submitted], replay
         ("packages", "processes found the packages that run.json names", partial(work.versions, run)),
         ("epochs", "step times add up to epochs, and no epoch is missing", partial(times.epochs, run)),
         ("processes", "epochs add up to their process, by its clock and the host's", partial(times.processes, run)),
-        ("clock", "the run's begin and end leave room for what was measured", partial(times.clock, run)),
-        ("turns", "turns of rows that were measured together do not overlap", partial(times.turns, run)),
+        ("clock", "begin and end leave room for all turns, one process at a time", partial(times.clock, run)),
+        ("turns", "turns of a process follow each other, and each step is in one", partial(times.turns, run)),
         ("copies", "no process is the copy of another", partial(_copies, run, beside)),
         ("seeds", "work and losses are those of the seed, in all repeats", partial(work.seeds, run)),
         ("summary", "the raw events give the summary beside it", partial(others.summary, run)),

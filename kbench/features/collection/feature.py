@@ -16,7 +16,7 @@ _FOLDER: Mapping[str, Any] = {"type": with_home, "metavar": "COLLECTION"}
 
 @hooks.fills
 def commands() -> Mapping[str, Command]:
-    """`admit`."""
+    """`admit` and `site`."""
     return {
         "admit": Command(
             "Say whether a packed run may be in a collection: whether it contradicts itself, the other runs there, "
@@ -36,6 +36,18 @@ def commands() -> Mapping[str, Command]:
                     "example are at hand, and compare work and losses",
                 },
                 "--check": {"action": "store_true", "help": "only say so: copy nothing"},
+            },
+        ),
+        "site": Command(
+            "Make pages of a collection: which backend is fastest on which processor for which kind of model, with "
+            "the runs behind each number and what they were checked for.",
+            "make pages of a collection of runs",
+            "kbench.features.collection.site",
+            _HERE / "site.txt",
+            options=("collection", "out"),
+            declared={
+                "collection": {**_FOLDER, "help": "the collection's folder"},
+                "out": {**_FOLDER, "metavar": "OUT", "help": "folder to write to"},
             },
         ),
     }

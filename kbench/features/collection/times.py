@@ -138,20 +138,6 @@ def turns(run: Submitted) -> Iterator[str]:
         noted = {*one.outcome.disturbed_rounds, *one.outcome.disturbed_again}
         if known and any(not 0 < number <= most for number in noted):
             yield f"{label(one.cell)}: the host noted disturbed turns that it did not have"
-    yield from _side_by_side(run)
-
-
-def _side_by_side(run: Submitted) -> Iterator[str]:
-    """Of processes that took turns with others, none has more of them than rounds that these had, too."""
-    groups: dict[object, list[Measured]] = {}
-    for one in run.cells:
-        groups.setdefault((one.cell.key.side_by_side, one.cell.repeat, bool(one.cell.timing)), []).append(one)
-    for group in groups.values():
-        in_turns = [one for one in group if any(epoch.rounds for epoch in one.epochs)]
-        alone = [one for one in group if one.epochs and one not in in_turns and one.cell.device == "cpu"]
-        if in_turns and alone and run.run.request.get("interleave") == "on" and not run.run.resumed:
-            for one in alone:
-                yield f"{label(one.cell)}: it took no turns, and those that were measured together with it did"
 
 
 def copies(run: Submitted) -> Iterator[str]:
