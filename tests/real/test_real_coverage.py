@@ -211,7 +211,7 @@ SHOWN = (
     "activations.gelu", "constraints.UnitNorm", "layers.Attention", "layers.Conv1D", "layers.LSTM", "layers.LSTMCell",
     "layers.Lambda", "layers.MaxPooling2D", "losses.CTC", "losses.CategoricalCrossentropy", "metrics.Accuracy",
     "metrics.hinge", "ops.concatenate", "ops.dtype", "ops.einsum", "ops.fft", "ops.max", "ops.scan",
-    "ops.searchsorted", "ops.segment_sum", "ops.solve", "ops.take", "optimizers.Adam", "regularizers.L2",
+    "ops.segment_sum", "ops.solve", "ops.take", "optimizers.Adam", "regularizers.L2",
 )  # fmt: skip
 WEIGHTLESS = ("layers.MaxPooling2D",)
 # Without optimizers: kbench orders the updates of their backend, a plain program does not.
