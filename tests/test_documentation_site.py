@@ -19,7 +19,8 @@ from kbench.environments import interpreters
 
 pytestmark = pytest.mark.slow("runs every command of the pages")
 
-# These make environments, go on with a run, or measure for minutes. They are read here, and run in the tests named.
+# These make environments, go on with a run, measure for minutes or take runs of several versions. They are read here,
+# and run in the tests named.
 READ = {
     "setup": "tests/environments",
     "resume": "tests/commands",
@@ -27,6 +28,7 @@ READ = {
     "admit": "tests/features/collection",
     "releases": "tests/features/history",
     "site": "tests/features/collection",
+    "history": "tests/features/history",
     "test": "what runs this",
 }
 # What stands for something of the user's.
