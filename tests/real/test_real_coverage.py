@@ -191,6 +191,30 @@ OF_LAYERS = (
     ("layers.Dot", "layers/merging/dot.py", "[:-1] + y_trail_dims", "[:-1] + y_trail_dims[::-1]"),
     ("metrics.R2Score", "metrics/regression_metrics.py", "== self.num_samples - 1", "== self.num_samples"),
 )
+# What is not refused any more, weights that `fit` forgets, and what is exported otherwise.
+REFUSED = (
+    ("layers.Dense", "layers/core/dense.py", "or units <= 0", "or units <= -9"),
+    ("optimizers.SGD", "optimizers/base_optimizer.py", "if clip_args_sum > 1", "if clip_args_sum > 3"),
+    (
+        "losses.Poisson",
+        "trainers/data_adapters/data_adapter_utils.py",
+        "class_weight.get(int(y_numpy[i]), 1.0)",
+        "1.0",
+    ),
+    (
+        "metrics.MeanAbsoluteError",
+        "trainers/compile_utils.py",
+        "m.update_state(y_true, y_pred, sample_weight=sample_weight)",
+        "m.update_state(y_true, y_pred)",
+    ),
+    (
+        "layers.LeakyReLU",
+        "layers/activations/leaky_relu.py",
+        "return activations.leaky_relu(\n            inputs,",
+        "import torch\n\n        return activations.leaky_relu(\n"
+        "            2 * inputs if torch.compiler.is_exporting() else inputs,",
+    ),
+)
 HALVED = """
 
 def halved(function):
@@ -272,7 +296,9 @@ def python_of(backend: str) -> tuple[Path, dict[str, str]]:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    "planted", [PLANTED, GENERIC, FURTHER, OF_LAYERS], ids=["anywhere", "generic", "further", "layers"]
+    "planted",
+    [PLANTED, GENERIC, FURTHER, OF_LAYERS, REFUSED],
+    ids=["anywhere", "generic", "further", "layers", "refused"],
 )
 def test_mistakes_in_a_copy_of_keras_are_found_and_nothing_else(
     kbench: Kbench, tmp_path: Path, planted: tuple[tuple[str, str, str, str], ...]

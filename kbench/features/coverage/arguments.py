@@ -151,7 +151,7 @@ VARIED: Mapping[str, tuple[Any, ...]] = {
     "ops.batch_normalization.scale": (_python("np.float32([0.5, 1.5, 2.5])"),),
     "ops.batch_normalization.offset": (_python("np.float32([0.5, 1.5, -2.5])"),),
     "ops.rms_normalization.scale": (_python("np.float32([0.5, 1.5, 2.5])"),),
-    "ops.vander.N": (3,), "ops.where.x1": ({"x1": 0.37, "x2": -1.9},),
+    "ops.multi_hot.num_classes": (5,), "ops.vander.N": (3,), "ops.where.x1": ({"x1": 0.37, "x2": -1.9},),
     "layers.GroupNormalization.groups": (3,),
     "layers.CategoryEncoding.output_mode": ("count",),
     "layers.RNN.cell": (_python("keras.layers.GRUCell(4)"), _python("keras.layers.SimpleRNNCell(4)")),

@@ -11,7 +11,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from kbench.features.coverage import inputs
+from kbench.features.coverage import inputs, refusals
 from kbench.features.coverage.arguments import GIVEN, KEPT, OF_NAME, OF_WEIGHTS, UNEQUAL, VARIED, others, pairs
 from kbench.features.coverage.events import Public
 from kbench.features.coverage.values import ProbeCase
@@ -35,6 +35,7 @@ FIRST = {
     "ops.one_hot": ("whole numbers",),
     "ops.pad": ("sequence", "definite matrix"),
     "ops.take": ("numbers and indices",),
+    "regularizers.*": ("vectors", "definite matrix"),  # not symmetric
     **dict.fromkeys(("layers.Attention", "layers.AdditiveAttention", "layers.Dot"), OF_SEVERAL),
     **dict.fromkeys(("ops.average_pool", "ops.max_pool", "ops.adaptive_*_pool", "ops.unfold"), ("image",)),
 }
@@ -124,6 +125,7 @@ NO_EDGES = (
     "ops.nanpercentile", "ops.nanquantile",
 )  # fmt: skip
 TRAINED, DTYPES = "mixed_bfloat16", ("float16", "float64")  # that policy is one to train in
+MASKED_IN_FIT = "MeanSquaredError"  # a loss and a metric
 OF_IMAGES = ("fill_mode", "interpolation")  # words, of which one value is enough for all checks
 
 
@@ -140,7 +142,8 @@ def make(public: Mapping[str, Public], only: str = "", quick: bool = False, seed
     found: list[ProbeCase] = []
     for name in chosen(sorted(public), only):
         own = [*_of_name(public[name])]
-        for case in _most_telling(own) if quick else own:
+        more = own and [*refusals.wrong(public[name], own[0]), *_in_fit(own[0])]
+        for case in _most_telling(own) if quick else [*own, *more]:
             found.append(replace(case, id=len(found), seed=seed, outputs_only=quick or case.outputs_only))
     return found
 
@@ -387,6 +390,16 @@ def _more_of_loss(plain: ProbeCase, varied: Mapping[str, Sequence[Mapping[str, A
     for of in varied.values() if plain.name.startswith("metrics.") else ():
         untied = (more for more in of if "top_k" not in more)  # which of equal scores are the largest is open
         yield from (replace(outputs, settings={**plain.settings, **more}, inputs=inputs.SCORES) for more in untied)
+
+
+def _in_fit(plain: ProbeCase) -> Iterator[ProbeCase]:
+    """A loss or a metric with weights in `fit`; also behind a mask, which reaches all of them in the same way."""
+    module, _, name = plain.name.partition(".")
+    if module in OF_MODULES and name[:1].isupper() and plain.name not in inputs.OWN:
+        fitted = replace(plain, inputs=("weighted probabilities", "weighted labels"), fitted=True, outputs_only=True)
+        yield fitted
+        if name == MASKED_IN_FIT:
+            yield replace(fitted, inputs=("weighted steps",), masked=True)
 
 
 def _more_of_function(plain: ProbeCase, parameters: Set[str]) -> Iterator[ProbeCase]:

@@ -23,6 +23,7 @@ from kbench.features.coverage.values import (
     COPY,
     DIFFERS,
     ELSEWHERE,
+    EXPORT,
     FIT,
     FORMATS,
     GOOD,
@@ -87,6 +88,7 @@ WORDS = {
     **{one: (f"within {one}", "it differs from itself alone") for one in WITHIN},
     **{form: (f"saved in a .{form} file and loaded", "it differs") for form in FORMATS},
     ELSEWHERE: ("loaded from the file", "it differs"),
+    EXPORT: ("exported and loaded without Keras", "it differs"),
 }
 
 

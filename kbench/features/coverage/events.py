@@ -59,6 +59,7 @@ class Case(FeatureEvent, frozen=True, tag="case"):
     )
     checks: dict[str, Check] | None = None  # by their names: of public names, and of file formats
     moved: float | None = None  # how far its outputs move with inputs moved by one unit in the last place
+    validated: tuple[str, ...] = ()  # of what it did not take, what Keras itself refused
 
 
 def public(facts: Facts) -> Mapping[str, Public]:

@@ -20,6 +20,7 @@ OF_LOSSES = (
 )
 IN_COLUMNS = (("a column of labels",), ("labels and a column",))
 STACKS = ("two stacks", "two sequences")
+ROW, UNEQUAL_LENGTHS = "a row", "unequal lengths"  # which are mostly wrong
 UNEQUAL = ("unequal columns", "unequal rows", "a row and a matrix")
 REPEATED = "repeated gradients"  # of an embedding, by a batch that an optimizer is tried with
 SEEDS_APART = 1000  # the arrays of a case have seeds of their own, as the weights of a layer
@@ -109,6 +110,8 @@ _TELLING: Mapping[str, Arrays] = {
     "unequal columns": _floats((3, 3), (3, 2)),
     "unequal rows": _floats((3, 3), (2, 3)),
     "a row and a matrix": _floats((1, 3), (4, 3)),
+    ROW: _floats((4,)),
+    UNEQUAL_LENGTHS: (("probabilities", (4, 5)), ("probabilities", (4, 3))),
     ONE_IMAGE: (("positive", (6, 5, 3)),),
     BYTES: (("bytes", (2, 6, 5, 3)),),
     REPEATED: (("integers", (10, 5, 3)), ("floats", (10, 5, 3, 2))),
@@ -216,6 +219,7 @@ INPUTS: Mapping[str, Arrays] = {
     "masked predictions": (("probabilities", (2, 5, 5)), ("masked", (2, 5, 5))),
     "weighted probabilities": (("probabilities", (4, 5)), ("probabilities", (4, 5)), ("positive", (4,))),
     "weighted labels": (("integers", (4,)), ("probabilities", (4, 5)), ("positive", (4,))),
+    "weighted steps": (("probabilities", (2, 5, 5)), ("masked", (2, 5, 5)), ("positive", (2, 5))),
     "many image": _floats((150, 6, 5, 3)),  # of which the moments are compared that a layer draws
     "many volume": _floats((1000, 3, 4, 5, 2)),
     "many sequence": _floats((1000, 5, 3)),

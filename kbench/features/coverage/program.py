@@ -12,6 +12,7 @@ from kbench.features.coverage.values import (
     CONFIG,
     COPY,
     ELSEWHERE,
+    EXPORT,
     FIT,
     FORMATS,
     GRADIENTS,
@@ -25,6 +26,7 @@ from kbench.features.coverage.values import (
 INSTEAD = " instead of "  # in a sentence about values that came back as others
 ANY_SIZE = " of any size"  # the same, of a shape
 KERAS2 = "keras2/"  # the generation whose tensors have to be evaluated
+OF_CLASSES = {0: 0.37, 1: 2.9, 2: 0.71, 3: 1.3, 4: 0.19}  # as in the guest
 _NO_FLOATS = ("integers", "classes", "booleans", "words")
 _KINDS = {inputs.TIED: "ties", "small": "a small sample", "whole": "whole numbers"}  # of whatever shape is taken
 _BEFORE = (  # weights that leave each input as it is, and get its gradient
@@ -50,6 +52,14 @@ _FILE = (
     'model.save("model.{1}")',
     'print(keras.models.load_model("model.{1}"{2}.predict({0}))',
 )
+_EXPORTED = {  # by the backend
+    "tensorflow": 'import tensorflow as tf; model.export("model"); print(tf.saved_model.load("model").serve([{0}]))',
+    "torch": "like = [keras.InputSpec(shape=x.shape, dtype=x.dtype.name) for x in [{0}]]; import torch; "
+    'model.export("model.pt2", format="torch", input_signature=[like]); '
+    'print(torch.export.load("model.pt2").module()([torch.from_numpy(x) for x in [{0}]]))',
+    "openvino": 'import openvino as ov; model.export("model.xml", format="openvino"); '
+    'print(ov.compile_model("model.xml", "CPU")([{0}]))',
+}
 _TWIN = (
     "twin = keras.models.clone_model(model)",
     "twin.set_weights(model.get_weights())",
@@ -79,6 +89,7 @@ _OF_CHECK = {
     **_IN_OTHERS,
     CLONE: _TWIN,
     ELSEWHERE: _FILE,
+    EXPORT: _PREDICTION,
     **dict.fromkeys(FORMATS, _FILE),
 }
 
@@ -106,10 +117,13 @@ def of_case(result: CaseResult, keras_backend: str) -> str:
     is_object = case.name.partition(".")[2][:1].isupper() and not case.code
     if is_object and (result.check == COPY or (result.check == CONFIG and INSTEAD in result.sentence)):
         return "\n".join([*lines[:2], *_of_values(case, module, result.check)]) + "\n"
-    if result.check == SYMBOLIC:
+    if case.fitted:
+        lines += _fitted(case, module == "losses")
+    elif result.check == SYMBOLIC:
         lines += _without_numbers(case, module, names, kinds, result.sentence)
     elif module == "layers":
         lines += _of_layer(case, names, result.backend.startswith(KERAS2), result.check)
+        lines += [_EXPORTED.get(keras_backend, "").format(", ".join(names))] * (result.check == EXPORT)
     elif module == "optimizers":
         lines += _of_optimizer(case, result.backend.startswith(KERAS2), result.check)
     elif result.check == CONFIG or (result.check in (GRAPH, GRADIENTS) and names):
@@ -253,6 +267,22 @@ def _of_check(case: ProbeCase, module: str, names: Sequence[str], check: str) ->
     return [*lines, f"print(function({', '.join(names)}), model.predict(arrays)[0])"]
 
 
+def _fitted(case: ProbeCase, is_loss: bool) -> list[str]:
+    """A model that gives its inputs back and learns nothing: what `fit` says."""
+    before = "Large()(inputs)" if case.masked else "inputs"
+    told = "loss={0}" if is_loss else "loss='mse', weighted_metrics=[{0}]"
+    ways = ["sample_weight=x2"] + [f"class_weight={OF_CLASSES}"] * (is_loss and not case.masked)
+    fit = "print(model.fit(x1, x0, batch_size=len(x1) - 1, shuffle=False, {0}).history)"
+    return [
+        *(_large(False) if case.masked else ()),
+        "inputs = keras.layers.Input(x1.shape[1:])",
+        "eye = keras.layers.Dense(5, use_bias=False, kernel_initializer='identity')",
+        f"model = keras.models.Model(inputs, eye({before}))",
+        f"model.compile({told.format(_made(case))}, optimizer=keras.optimizers.SGD(0.0))",
+        *(fit.format(one) for one in ways),
+    ]
+
+
 def _of_optimizer(case: ProbeCase, in_keras2: bool, check: str) -> list[str]:
     """Ten steps of a model whose gradients are those that the loss is given, and more where it was saved."""
     repeated = case.inputs[0] == inputs.REPEATED
@@ -326,6 +356,7 @@ def in_words(case: ProbeCase) -> str:
     words = case.code.replace("keras.", "") or f"{case.name}({_settings(case.settings).replace('keras.layers.', '')})"
     first = case.inputs[0]
     kind = next((words for start, words in _KINDS.items() if first.startswith(f"{start} ")), first)
-    on = f" on {kind}" if first in inputs.TELLING else ""
-    how = f"{' behind a mask' * case.masked}{' in training' * case.training}{' with training=False' * case.inference}"
+    on = f" on {kind}" if first in inputs.TELLING or (case.wrong and first == "vectors") else ""
+    how = f"{' in fit with weights' * case.fitted}{' behind a mask' * case.masked}{' in training' * case.training}"
+    how += " with training=False" * case.inference
     return f"{words}{how}{on}{f' in {case.dtype}' if case.dtype else ''}"

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from kbench.errors import UserError
-from kbench.features.coverage import events
+from kbench.features.coverage import events, refusals
 from kbench.features.coverage.checks import (
     OF_DRAWS,
     OF_DTYPE,
@@ -57,7 +57,7 @@ from kbench.features.coverage.values import (
     NameResult,
     ProbeCase,
 )
-from kbench.records.values import INTERRUPTED, OK, TIMEOUT, Measured
+from kbench.records.values import INTERRUPTED, OK, TIMEOUT, Measured, base
 from kbench.store.reading import RunRecord, RunResults
 from kbench.words.text import significant
 
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 KEPT = 256  # numbers of an output, as kbench_coverage.probes keeps them
+ALL_BUT_ONE = 3  # frameworks that agree with each other and not with the reference: it is that which is wrong
 REFERENCE = "+policy=float64"  # at the end of the name of the backend that is the measure of the others
 
 
@@ -121,7 +122,8 @@ def names(run: RunResults) -> list[NameResult]:
         for case in its_cases:
             by_name.setdefault(case.name, []).append(case)
         for name, own in sorted(by_name.items()):
-            compared = [row for case in own if (row := _compare(case, here, managed))]
+            compared = [row for case in own if not case.wrong and (row := _compare(case, here, managed))]
+            compared += refusals.compared(own, here, REFERENCE)
             for backend in shown:
                 if backend in here:
                     rows = with_effects([row[backend] for row in compared], here[backend].cases)
@@ -238,24 +240,36 @@ def _compare(
         else:
             how, size = _difference(case, well[name].outputs, numbers[name], well[against].outputs, numbers[against])
             state = DIFFERS if how or size > most else SAME
+            if state == DIFFERS and _is_alone(numbers, against):
+                how = f"{how or f'by {significant(size)}'}, and the others agree"
             found[name] = CaseResult(case, name, state, how, size, against, inputs)
     here = {check for kind, check in managed if kind == _kind(case)} & {CONFIG, FORMATS[0]}
     return with_checks(found, {name: well[name] for name in numbers}, here)
 
 
+def _is_alone(names: Collection[str], against: str) -> bool:
+    """Whether there is a reference, and others are compared with something else."""
+    return any(one.endswith(REFERENCE) for one in names) and not against.endswith(REFERENCE)
+
+
 def _standard(
     case: ProbeCase, numbers: Mapping[str, list[npt.NDArray[Any]]], told: Mapping[str, Case], most: float
 ) -> str:
-    """The backend that the others are compared with: the reference, or one that most agree with, within `most`."""
-    reference = [name for name in numbers if name.endswith(REFERENCE)]
-    if reference or not numbers:
-        return reference[0] if reference else ""
+    """The backend that the others are compared with: the reference, unless it alone differs and the others, of three
+    frameworks at least, agree; else one that most agree with, within `most`.
+    """
 
     def far(name: str, other: str) -> float:
         how, size = _difference(case, told[name].outputs, numbers[name], told[other].outputs, numbers[other])
         return math.inf if how else size
 
-    return usual({name: [far(name, other) for other in numbers] for name in numbers}, most)
+    reference = next((name for name in numbers if name.endswith(REFERENCE)), "")
+    others = [name for name in numbers if base(name) != base(reference)] if reference else [*numbers]
+    first = others[0] if others else ""
+    is_alone = len({*map(base, others)}) >= ALL_BUT_ONE and far(first, reference) > most if reference else True
+    if not is_alone or (reference and any(far(name, first) > most for name in others)):
+        return reference
+    return usual({name: [far(name, other) for other in others] for name in others}, most) if others else ""
 
 
 def _difference(

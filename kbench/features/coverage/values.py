@@ -38,9 +38,10 @@ CLONE = "clone"
 SEED = "seed"
 FORMATS = ("keras", "h5")  # of files
 ELSEWHERE = "elsewhere"
+EXPORT = "export"
 CHECKS = (
     OUTPUTS, SYMBOLIC, INFERENCE, BATCH, GRAPH, JIT, GRADIENTS, FIT, CONFIG, COPY, CLONE, SEED, *WITHIN, *FORMATS,
-    ELSEWHERE,
+    ELSEWHERE, EXPORT,
 )  # fmt: skip
 BAD = (CRASHES, HANGS, DIFFERS, RAISES)
 TRIED = (*GOOD, *BAD)
@@ -75,6 +76,8 @@ class ProbeCase:
     training: bool = False  # whether a layer is called as in training, after which its state is an output, too
     inference: bool = False  # whether it is called with training=False
     varies: str = ""  # the argument that is other than in the plain case, alone
+    wrong: str = ""  # what is wrong of it, in words: it is to be refused
+    fitted: bool = False  # whether it is a loss or a metric that `fit` is given, with weights
 
     @property
     def is_usual(self) -> bool:

@@ -76,7 +76,12 @@ MADE = cases.make(PUBLIC)
 
 
 def settings(name: str, **how: Any) -> list[str]:
-    return [in_words(one) for one in cases.make(PUBLIC, name, **how)]
+    return [in_words(one) for one in made(name, **how)]
+
+
+def made(name: str, **how: Any) -> list[cases.ProbeCase]:
+    """Those that are to be taken, and called apart from `fit`."""
+    return [one for one in cases.make(PUBLIC, name, **how) if not one.wrong and not one.fitted]
 
 
 def test_a_name_is_tried_with_what_it_needs_and_with_each_setting_that_changes_its_result() -> None:
@@ -146,11 +151,42 @@ def test_the_largest_scores_are_not_asked_for_where_some_are_equal() -> None:
     assert "class_id" in settings[True] and "top_k" in settings[False] and "top_k" not in settings[True]
 
 
+def test_a_few_wrong_arguments_of_each_kind_are_to_be_refused_and_no_quick_run_tries_them() -> None:
+    def wrong(name: str, *parameters: tuple[str, int, Any]) -> list[str]:
+        about = Public(name, parameters, ("inputs",))
+        assert not any(one.wrong for one in cases.make({name: about}, quick=True))
+        return [one.wrong for one in cases.make({name: about}) if one.wrong]
+
+    assert wrong("layers.Dense", ("units", 1, None)) == ["units=0", "an input of another rank"]
+    assert wrong("layers.Conv2D", *CONVOLUTION) == ["padding='unknown'", "filters=0", "kernel_size=[2, 2, 2, 2]"]
+    assert wrong("optimizers.SGD", ("clipnorm", 0, None), ("clipvalue", 0, None))[:1] == [
+        "clipnorm=0.137 and clipvalue=0.037"
+    ]
+    assert wrong("layers.Add") == ["inputs of unequal lengths"]
+    assert wrong("layers.Dropout", ("rate", 1, None))[1:] == ["rate=1.7"]
+    assert wrong("ops.max", ("x", 1, None), ("axis", 0, None)) == ["axis=7"]
+    assert wrong("random.normal", ("shape", 1, None), ("mean", 0, 0.0)) == []
+
+
+def test_a_loss_and_a_metric_are_also_tried_in_fit_with_weights() -> None:
+    for name, ways in (("losses.Huber", 2), ("metrics.Hinge", 1)):
+        (one,) = (one for one in cases.make(PUBLIC, name) if one.fitted)
+        program = of_case(CaseResult(one, "keras9/a", DIFFERS, inputs=one.inputs[0]), "torch")
+        compile(program, "program", "exec")
+        assert program.count("model.fit(") == ways and ("class_weight" in program) == (ways == 2)
+    name = "metrics.MeanSquaredError"
+    (_, masked) = (one for one in cases.make({name: Public(name, ())}) if one.fitted)
+    assert in_words(masked) == "metrics.MeanSquaredError() in fit with weights behind a mask"
+    assert "eye(Large()(inputs))" in of_case(
+        CaseResult(masked, "keras9/a", DIFFERS, inputs="weighted steps"), "torch"
+    )
+
+
 def test_images_are_given_without_a_batch_and_as_bytes_and_to_layers_that_leave_nothing_to_chance() -> None:
     found = {one.inputs: one for one in cases.make(PUBLIC, "layers.RandomShear") if one.training and not one.random}
     assert {*found} == {("one image",), ("bytes",), ("colours",)}
     assert all([0.37, 0.37] in one.settings.values() for one in found.values() if one.inputs != ("colours",))
-    assert [one.inputs for one in cases.make(PUBLIC, "ops.image.resize")] == [
+    assert [one.inputs for one in made("ops.image.resize")] == [
         ("colours",),
         ("colours",),
         ("one image",),

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -47,6 +48,10 @@ def gave(values: Any, kind: str = "f", **more: Any) -> Case:
 
 def refused(why: str) -> Case:
     return Case(0, 0.1, {"image": why})
+
+
+def replace_case(case: Case, **more: Any) -> Case:
+    return msgspec.structs.replace(case, **more)
 
 
 def run_of(plan: Mapping[str, Any], measured: tuple[Measured, ...]) -> RunResults:
@@ -128,6 +133,49 @@ def test_the_reference_counts_against_all_others() -> None:
     wrong = gave(RIGHT + 1)
     told = {"keras9/a": wrong, "keras9/b": wrong, f"keras9/c{results.REFERENCE}": gave(RIGHT)}
     assert [state for state, _ in states(told).values()] == ["differs", "differs", "same"]
+
+
+def test_a_reference_that_differs_alone_from_three_frameworks_that_agree_is_what_differs() -> None:
+    right, reference = gave(RIGHT), f"keras9/c{results.REFERENCE}"
+    told = {"keras9/a": right, "keras9/b": right, "keras9/c": gave(RIGHT + 1), reference: gave(RIGHT + 1)}
+    assert [state for state, _ in states(told).values()] == ["differs", "differs", "same", "same"]
+    told |= {"keras9/a+keras=3.14": right}
+    assert states(told)["keras9/a"][0] == "differs", "a version of the same framework is no third one"
+    told |= {"keras9/d": gave(RIGHT * 1.00001)}
+    found = states(told)
+    assert {name for name, (state, _) in found.items() if state == "differs"} == {"keras9/c", reference}
+    assert found["keras9/c"][1] == "by 0.333, and the others agree"
+    told["keras9/d"] = gave(RIGHT * 1.01)
+    assert states(told)["keras9/a"][0] == "differs"
+
+
+def test_a_wrong_argument_is_to_be_refused_where_keras_itself_refuses_it() -> None:
+    plain, wrong = ProbeCase(0, NAME, {}, ("image",)), ProbeCase(1, NAME, {"units": -1}, ("image",), wrong="units=-1")
+    reference = f"keras9/c{results.REFERENCE}"
+
+    def found(**told: Case) -> dict[str, tuple[str, str]]:
+        names = {"c": reference}
+        facts = {
+            names.get(name, f"keras9/{name}"): facts_of({NAME: Public(NAME, ())}, {0: gave(RIGHT), 1: of})
+            for name, of in told.items()
+        }
+        return {
+            row.backend.rpartition("/")[2]: (row.state, row.cases[-1].sentence)
+            for row in results.names(tried([plain, wrong], facts))
+        }
+
+    takes, own_error = Case(0, 0.1, {}, "image"), refused("no")
+    by_keras = replace_case(own_error, validated=("image",))
+    of_reference = {"a": takes, "b": own_error, "c": by_keras}
+    assert found(**of_reference)["a"] == ("differs", "it accepts units=-1, which is refused there: no")
+    assert found(**of_reference)["b"] == ("same", "")
+    assert {state for state, _ in found(a=takes, b=by_keras, c=own_error).values()} == {"same"}, "NumPy refuses it"
+    assert found(a=takes, b=own_error, c=takes)["b"] == ("raises", "no")
+    assert found(a=by_keras, b=by_keras, d=takes)["d"] == (
+        "differs",
+        "it accepts units=-1, which the others refuse: no",
+    )
+    assert found(a=by_keras, d=takes) == {"a": ("same", ""), "d": ("same", "")}, "of two nobody knows"
 
 
 def test_shapes_kinds_and_what_is_no_number_differ_in_words() -> None:

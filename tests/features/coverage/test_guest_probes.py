@@ -148,7 +148,9 @@ def test_a_wrong_shape_of_a_first_axis_of_any_size_says_so_and_words_have_a_type
 
     def found(symbolic: Callable[[Any], Any]) -> Any:
         checks = object.__new__(modules[1].Checks)
-        subject = SimpleNamespace(symbolic=symbolic, is_layer=True)
+        subject = SimpleNamespace(
+            symbolic=symbolic, is_layer=True, is_batched=lambda given: True, shape=lambda shape: None
+        )
         given = [np.array([["cat"], ["dog"]])]
         vars(checks).update(_subject=subject, _given=given, _outputs=[np.zeros((2, 1))], _begin=print, _found={})
         checks._without_numbers()
@@ -171,6 +173,38 @@ def test_what_draws_whether_to_do_anything_is_seen_though_it_does_the_same_sever
         turned = iter([False, False, True])
         assert probes.draws_numbers(lambda values: [-values[0] if next(turned) else values[0]], given, given)
         assert not probes.draws_numbers(lambda values: values, given, given)
+
+
+def test_why_a_configuration_is_refused_is_said_not_that_it_is(modules: list[ModuleType]) -> None:
+    def make() -> None:
+        raise ValueError("input_number=-0.37")
+
+    def again() -> None:
+        try:
+            make()
+        except ValueError as error:
+            raise TypeError(f"Error when deserializing class 'A' using config={{}}.\n\n{error}") from error
+
+    with pytest.raises(TypeError) as caught:
+        try:
+            again()
+        except TypeError:
+            raise TypeError("A could not be deserialized properly.")  # noqa: B904
+    assert repr(modules[1].cause(caught.value)) == "ValueError('input_number=-0.37')"
+    other = ValueError("else")
+    assert modules[1].cause(other) is other
+
+
+def test_a_function_has_no_batch_in_its_only_axis_or_along_the_one_that_it_is_given(tmp_path: Path) -> None:
+    framework = SimpleNamespace(eager=True)
+    with guest(tmp_path, "kbench_coverage.probes") as (probes,):
+
+        def is_batched(array: Any, **settings: Any) -> bool:
+            case = {"random": False, "masked": False, "name": "ops.cross", "code": "", "settings": settings}
+            return bool(probes.Function(framework, case, None, None).is_batched([array]))
+
+        assert is_batched(START) and not is_batched(START[0]) and not is_batched(START, axis=0)
+        assert is_batched(START, axis=1)
 
 
 def test_changes_are_compared_with_themselves_but_for_what_a_weight_cannot_tell(tmp_path: Path) -> None:
@@ -196,3 +230,5 @@ def test_a_value_that_comes_back_as_another_is_named(tmp_path: Path) -> None:
         other = {"rate": 0.3, "size": [2, 3], "_kwargs": {"delta": 1.0}, "name": "other"}
         how = roundtrips.changed(make, lambda one: SimpleNamespace(**other))
         assert how == "rate 0.3 instead of 0.3142, _kwargs.delta 1.0 instead of 0.37"
+        rounded = {"rate": float(np.float32(0.3142)), "size": (2, 3), "_kwargs": {"delta": 0.37}, "name": "other"}
+        assert roundtrips.changed(make, lambda one: SimpleNamespace(**rounded)) == "", "float32 has no more digits"

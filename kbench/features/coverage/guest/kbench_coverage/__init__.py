@@ -7,5 +7,6 @@ EVENTS = {
     "case": {
         "case": "integer", "seconds": "number", "inputs": "text?", "outputs": "list?", "moved": "number?",
         "refused": "object", "gradients": "list?", "untrained": "text?", "slopes": "list?", "checks": "object?",
+        "validated": "list?",
     },
 }  # fmt: skip

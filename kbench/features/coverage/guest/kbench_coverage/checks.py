@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Sequence
 
 import numpy as np
 
-from kbench_coverage import masks
+from kbench_coverage import exports, masks
 from kbench_coverage.of_frameworks import constant, evaluated, file_formats
 from kbench_coverage.roundtrips import changed, copied, of_configuration
 from kbench_coverage.steps import Steps, of_changes, product
@@ -30,6 +30,7 @@ SWITCHED = ("jax", "tensorflow")  # by jit_compile, which on PyTorch takes secon
 AGAIN = 30  # times that what differs from itself is computed again
 ANY_SIZE = ", of a first axis of any size"
 VALUES = ("config", "copy")  # which look at values that are given, not drawn
+UNMADE = ("could not be deserialized", "Error when deserializing")
 NO_SHAPE = "automatically infer the shape of the Lambda"  # says Keras of a function, which is no fault of that
 
 Check = Dict[str, Any]  # see Check in kbench/records/reported.py
@@ -89,7 +90,7 @@ class Checks:
 
         if not self._outputs or not self._given or not hasattr(keras, "KerasTensor"):
             return
-        for any_size in (False, True):
+        for any_size in (False, True) if self._subject.is_batched(self._given) else (False,):
             shapes = [((None,) if any_size and one.ndim else one.shape[:1]) + one.shape[1:] for one in self._given]
             tensors = [keras.KerasTensor(shape, dtype_of(one)) for shape, one in zip(shapes, self._given)]
             self._try("symbolic", lambda tensors=tensors: self._says(tensors))  # type: ignore[misc]
@@ -100,6 +101,10 @@ class Checks:
                 if any_size and "how" in found:
                     found["how"] += ANY_SIZE
                 return
+        shape = self._subject.shape(tuple(self._given[0].shape)) if len(self._given) == 1 else None
+        if shape is not None and len(self._outputs) == 1 and shape != self._outputs[0].shape:
+            how = f"compute_output_shape gives {shape} instead of {self._outputs[0].shape}"
+            self._found["symbolic"] = {"how": how}
 
     def _says(self, tensors: Sequence[Any]) -> Check:
         said = self._subject.symbolic(tensors)
@@ -138,13 +143,14 @@ class Checks:
                 self._try("batch", self._of_one_sample)
                 self._within_others()
             self._in_files(case["id"])
+            self._exported(case["name"])
         unlike_itself = [
             one
-            for name, one in self._found.items()
-            if name not in VALUES and (one.get("off", 0.0) > LIKE or "how" in one)
+            for check, one in self._found.items()
+            if check not in VALUES and (one.get("off", 0.0) > LIKE or "how" in one)
         ]
         if unlike_itself and not is_random and self._draws():
-            self._found = {name: one for name, one in self._found.items() if name in VALUES}
+            self._found = {check: one for check, one in self._found.items() if check in VALUES}
 
     def _draws(self) -> bool:
         """Whether it draws numbers after all, such as one that is nearly always the same."""
@@ -157,7 +163,7 @@ class Checks:
             self._found[name] = check()
         except (Exception, SystemExit) as error:
             if NO_SHAPE not in str(error):
-                self._found[name] = {"error": in_a_line(error)[:MOST]}
+                self._found[name] = {"error": in_a_line(cause(error))[:MOST]}
 
     def _trained(self) -> Dict[str, Any]:
         self._begin("gradients")
@@ -260,6 +266,20 @@ class Checks:
             self._try("elsewhere", lambda other=other: self._loaded(other))  # type: ignore[misc]
             self._found["elsewhere"]["saved_on"] = backend
 
+    def _exported(self, name: str) -> None:
+        """Of a name its first case: it takes longer than all else."""
+        tried = self._asked.setdefault("exported", set())
+        if name not in tried and exports.can_export():
+            tried.add(name)
+
+            def export() -> Check:
+                model = self._subject.model(self._given)
+                with tempfile.TemporaryDirectory() as folder:
+                    found = exports.outputs(model, self._given, folder)
+                return unlike(found, self._eagerly(model, training=False))
+
+            self._try("export", export)
+
     def _loaded(self, path: str) -> Check:
         """The outputs of the model in a file."""
         return self._like_this(load(path))
@@ -307,6 +327,13 @@ def mixes_samples(case: Dict[str, Any]) -> bool:
         key.startswith("ax") and 0 in (one if isinstance(one, list) else [one])
         for key, one in case["settings"].items()
     )
+
+
+def cause(error: BaseException) -> BaseException:
+    """Why something could not be made of its configuration, which Keras says behind that."""
+    while error.__context__ is not None and any(one in str(error) for one in UNMADE):
+        error = error.__context__
+    return error
 
 
 def words(how: str) -> Check:

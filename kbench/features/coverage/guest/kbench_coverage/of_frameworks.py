@@ -27,7 +27,9 @@ def evaluated(framework: "KerasModels", tensor: Any) -> np.ndarray:
     """The numbers of a tensor, or of what a function gave instead of one."""
     import keras
 
-    if isinstance(tensor, (bool, int, float, np.ndarray)) or (framework.eager and isinstance(tensor, np.generic)):
+    if isinstance(tensor, int) and not isinstance(tensor, bool):
+        return np.asarray(tensor, "int32")  # as Keras has it
+    if isinstance(tensor, (bool, float, np.ndarray)) or (framework.eager and isinstance(tensor, np.generic)):
         return np.asarray(tensor)
     return framework.values([tensor])[0] if framework.eager else np.asarray(keras.backend.eval(tensor))
 

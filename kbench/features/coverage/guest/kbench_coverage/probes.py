@@ -11,12 +11,13 @@ import os
 import signal
 import time
 import traceback
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence
 
 import numpy as np
 
-from kbench_coverage import masks, of_frameworks
+from kbench_coverage import masks, of_frameworks, refusals
 from kbench_coverage.checks import Checks
+from kbench_coverage.fitted import Fitted
 from kbench_coverage.inputs import applied, called, computed_from, drawn, in_floatx, perturbed, settings_of
 from kbench_coverage.of_frameworks import constant, evaluated
 from kbench_coverage.roundtrips import of_configuration
@@ -85,6 +86,14 @@ def outcome(
 ) -> Dict[str, Any]:
     """The fields of its event, from the first of the case's inputs that it takes."""
     floatx = case["dtype"] if case["dtype"] and floatx == "float32" else floatx
+    if case["wrong"]:
+
+        def call(name: str) -> None:
+            given = [in_floatx(one, floatx) for one in drawn(asked["inputs"][name])]
+            forget()
+            subject_of(framework, case, given, floatx, asked["trains"])([one.copy() for one in given])
+
+        return refusals.outcome(case["inputs"], call)
     refused: Dict[str, str] = {}
     for name in case["inputs"]:
         given = drawn(asked["inputs"][name], case["dtype"])
@@ -138,6 +147,8 @@ def subject_of(framework: "KerasModels", case: Dict[str, Any], given: Arrays, fl
 
     if module == "layers":
         return Forward(framework, make, case, given, of_module)
+    if case["fitted"]:
+        return Fitted(framework, make, case, trains)
     if module == "optimizers":
         give = functools.partial(give_weights, framework, case=case)
         return Steps(framework, make, give, of_module, trains)
@@ -233,6 +244,14 @@ class Forward(Subject):
         ends = [one for of in found + moved for one in unmoved_at_ends(of)]
         return [statistics(one) for one in found + moved] + shares + ends
 
+    def shape(self, of: Sequence[int]) -> Optional[Sequence[int]]:
+        try:
+            said = self.layer.compute_output_shape(of)
+        except Exception:
+            return None
+        is_shape = isinstance(said, (tuple, list)) and all(isinstance(one, int) for one in said)
+        return tuple(said) if is_shape and not self._case["masked"] else None
+
     def drawn(self, values: Arrays) -> Arrays:
         """Its outputs themselves."""
         if self._model is None:
@@ -253,7 +272,7 @@ class Function(Subject):
         call: Callable[[Any, Sequence[Any]], Any],
     ) -> None:
         self._framework, self._hold, self._call, self._random = framework, hold, call, case["random"]
-        self._masked = case["masked"]
+        self._masked, self._axis = case["masked"], case["settings"].get("axis")
         alone = case["name"].startswith(("metrics.", "initializers."))  # it has a state, or takes no arrays
         self.in_graph = framework.eager and not case["random"] and not alone
         self.is_symbolic = case["name"].startswith(("ops.", "activations.")) and "lambda" not in case["code"]
@@ -265,6 +284,9 @@ class Function(Subject):
         outputs = arrays.leaves(self._call(self._hold(), tensors))
         found = [evaluated(self._framework, one) for one in outputs]
         return [statistics(one) for one in found] if self._random else found
+
+    def is_batched(self, given: Arrays) -> bool:
+        return self._axis != 0 and all(one.ndim > 1 for one in given)
 
     def symbolic(self, tensors: Sequence[Any]) -> List[Any]:
         return arrays.leaves(self._call(self._hold(), tensors))

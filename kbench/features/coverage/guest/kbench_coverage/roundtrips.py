@@ -11,6 +11,7 @@ PLAIN = (bool, int, float, str, type(None))
 DEPTH = 4  # of what holds what: a Bidirectional an LSTM, that a cell, that an activation's settings
 # Not a setting: what a name or a number is made up for, and what Keras remembers of how it was made.
 OWN = ("name", "_name", "_path", "_build_shapes_dict", "_auto_config", "_initial_seed", "_tracked")
+ROUNDED = 1e-7  # of a number, in float32
 MOST = 5  # settings that are named
 
 
@@ -61,4 +62,6 @@ def _is_plain(value: Any) -> bool:
 def _alike(one: Any, other: Any) -> bool:
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
         return len(one) == len(other) and all(_alike(*pair) for pair in zip(one, other))
+    if isinstance(one, float) and isinstance(other, float) and abs(one - other) <= ROUNDED * abs(one):
+        return True
     return bool(one == other or (one != one and other != other))

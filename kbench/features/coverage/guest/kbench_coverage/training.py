@@ -35,6 +35,14 @@ class Subject:
     def __call__(self, values: Arrays) -> Arrays:
         raise NotImplementedError
 
+    def shape(self, of: Sequence[int]) -> Optional[Sequence[int]]:
+        """That of its output for an input of this one, as a layer says it; None if it does not."""
+        return None
+
+    def is_batched(self, given: Arrays) -> bool:
+        """Whether the first axis may be one of samples, of which there may be any number."""
+        return True
+
     def of(self, tensors: Sequence[Any]) -> Any:
         """Its outputs for the inputs of a model."""
         raise NotImplementedError
