@@ -8,6 +8,7 @@ import base64
 import csv
 import json
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -230,6 +231,8 @@ RIGHT = (
     "layers.Conv2D", "layers.ELU", "layers.LSTM", "layers.Masking", "losses.Poisson", "ops.logsumexp",
     "optimizers.SGD", "random.normal",
 )  # fmt: skip
+# Keras's own faults: an axis that is forgotten in a configuration, and several axes that are in a .h5 file.
+FAULTY = {"layers.Softmax", "losses.CosineSimilarity"}
 # Names with each kind of input, and of each form that a program has.
 SHOWN = (
     "activations.gelu", "constraints.UnitNorm", "layers.Attention", "layers.Conv1D", "layers.LSTM", "layers.LSTMCell",
@@ -318,11 +321,18 @@ def test_mistakes_in_a_copy_of_keras_are_found_and_nothing_else(
     assert run.status == 1, run.output  # --fail-on differs
     found = states(run)
     assert len(found) == 2 * len({*(name for name, *_ in planted), *RIGHT})
-    assert {key for key, one in found.items() if "differs" in one} == {(copy, name) for name, *_ in planted}, (
-        run.output
-    )
+    with (run.folder / "coverage.csv").open(newline="") as file:
+        rows = [
+            (one["backend"], one["name"], one["settings"], one["inputs"])
+            for one in csv.DictReader(file)
+            if one["state"] == "differs"
+        ]
+    of_keras = {row[1:] for row in rows if row[0] != copy}
+    of_copy = {row[1:] for row in rows if row[0] == copy} - of_keras
+    assert {name for name, *_ in of_copy} == {name for name, *_ in planted}, run.output
+    assert {name for name, *_ in of_keras} <= FAULTY, run.output
     if planted == PLANTED:
-        assert "layers.Softmax() differs from keras3/numpy" in " ".join(run.output.split())
+        assert re.search(r"layers\.Softmax\(\)[\w ]* differs from keras3/numpy", " ".join(run.output.split()))
 
 
 @pytest.mark.thorough
