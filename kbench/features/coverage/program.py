@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from kbench.features.coverage import inputs
@@ -52,14 +54,7 @@ _FILE = (
     'model.save("model.{1}")',
     'print(keras.models.load_model("model.{1}"{2}.predict({0}))',
 )
-_EXPORTED = {  # by the backend
-    "tensorflow": 'import tensorflow as tf; model.export("model"); print(tf.saved_model.load("model").serve([{0}]))',
-    "torch": "like = [keras.InputSpec(shape=x.shape, dtype=x.dtype.name) for x in [{0}]]; import torch; "
-    'model.export("model.pt2", format="torch", input_signature=[like]); '
-    'print(torch.export.load("model.pt2").module()([torch.from_numpy(x) for x in [{0}]]))',
-    "openvino": 'import openvino as ov; model.export("model.xml", format="openvino"); '
-    'print(ov.compile_model("model.xml", "CPU")([{0}]))',
-}
+_EXPORTED = tomllib.loads((Path(__file__).parent / "exported.toml").read_text("utf-8"))  # by the backend
 _TWIN = (
     "twin = keras.models.clone_model(model)",
     "twin.set_weights(model.get_weights())",

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from kbench.features.coverage import inputs
 from kbench.features.coverage.arguments import EXCLUSIVE, UNEQUAL, others
 from kbench.features.coverage.events import Case, Public
-from kbench.features.coverage.values import ABSENT, DIFFERS, NOT_RUN, RAISES, SAME, CaseResult, ProbeCase
+from kbench.features.coverage.values import ABSENT, DIFFERS, NOT_RUN, RAISES, SAME, WORKS, CaseResult, ProbeCase
 
 MOST = 3  # of a name
 # Numbers of which there is one at least, and those between 0 and 1.
@@ -123,7 +123,7 @@ def _of_case(case: ProbeCase, plain: ProbeCase, told: Mapping[str, _Told], refer
     is_wrong = right in by_keras if right else 2 * len(by_keras) > len(tried)
     is_right = right not in refused and len(accepted) > len(refused)
     for name, one in takes.items():
-        result = CaseResult(case, name, SAME, inputs=given)
+        result = CaseResult(case, name, SAME if len(tried) > 1 else WORKS, inputs=given)
         if case.id in one.ended:
             state, sentence, _ = one.ended[case.id]
             yield replace(result, state=state, sentence=sentence)
