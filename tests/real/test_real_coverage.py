@@ -321,10 +321,10 @@ def test_mistakes_in_a_copy_of_keras_are_found_and_nothing_else(
     assert run.status == 1, run.output  # --fail-on differs
     found = states(run)
     assert len(found) == 2 * len({*(name for name, *_ in planted), *RIGHT})
-    with (run.folder / "coverage.csv").open(newline="") as file:
+    with (run.folder / "coverage.csv").open(newline="") as table:
         rows = [
             (one["backend"], one["name"], one["settings"], one["inputs"])
-            for one in csv.DictReader(file)
+            for one in csv.DictReader(table)
             if one["state"] == "differs"
         ]
     of_keras = {row[1:] for row in rows if row[0] != copy}

@@ -58,6 +58,7 @@ def releases(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> B
 ASKED = ("releases", "fake", "--from", "2.1", "--to", "2.5", "--example", "my_example.py", "--profile", "smoke")
 
 
+@pytest.mark.slow("measures two releases, and again what was disturbed")
 def test_what_was_measured_is_not_measured_again(releases: Bench) -> None:
     two = ("--from", "2.1", "--to", "2.2", "--budget", "1s")
     said = releases(*ASKED[:2], *two, *ASKED[6:])
