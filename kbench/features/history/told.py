@@ -25,7 +25,8 @@ def answer(history: History) -> list[str]:
     if not history.lines:
         why = f" ({history.notes[0].rstrip('.')})" if history.notes else ""
         raise UserError(
-            f"A history takes two versions of something, or two dates, that ended ok: there are none{why}."
+            f"There is no history in these runs: no row was measured with two versions or on two dates{why}. "
+            "`releases` measures versions."
         )
     alike: dict[tuple[object, ...], list[Step]] = {}
     for one in history.steps:

@@ -229,7 +229,7 @@ def test_microcode_is_part_of_a_machine() -> None:
     [
         (["empty"], "There are no runs in empty"),
         (["nothing"], "There is no run 'nothing'"),
-        (["results/single"], "two versions of something, or two dates"),
+        (["results/single"], "no row was measured with two versions or on two dates"),
         (["damaged"], "damaged"),
         (["results", "--fail-on", "best"], "'best' is not one of slower, memory, loss, broke"),
         (["broken.kbench.zip"], "broken.kbench.zip"),
