@@ -28,6 +28,7 @@ MOST = 300  # characters of an error
 LIKE = 1e-4  # a file that gives outputs so near is worth giving to others
 SWITCHED = ("jax", "tensorflow")  # by jit_compile, which on PyTorch takes seconds
 FEW = 4  # cases of a name with the checks for which a backend compiles for seconds
+OF_GRAPHS = 2  # the same of one that computes nothing without compiling it
 AGAIN = 30  # times that what differs from itself is computed again
 ANY_SIZE = ", of a first axis of any size"
 VALUES = ("config", "copy")  # which look at values that are given, not drawn
@@ -69,7 +70,9 @@ class Checks:
             self._without_numbers()
         if case["outputs_only"] or not self._outputs:
             return {"checks": self._found}
-        self._is_of_few = not self._compiles or self._number(case["name"]) <= FEW
+        self._is_of_few = not self._compiles or self._number(case["name"]) <= (
+            FEW if self._framework.eager else OF_GRAPHS
+        )
         is_quick = self._framework.eager or self._is_of_few
         learns = self._subject.in_graph and all(one.dtype.kind in "fV" for one in self._outputs) and bool(self._given)
         found = {}
