@@ -110,6 +110,42 @@ def test_a_layer_gives_a_sample_alone_what_it_gave_it_among_others_and_all_the_s
     assert not mixes({"settings": {"axis": -1, "rate": 0}})
 
 
+@pytest.mark.parametrize(
+    ("name", "eager", "few", "always"),
+    [
+        ("torch", True, 9, {"graph", "gradients", "clone"}),
+        ("jax", True, 4, {"graph", "gradients", "clone"}),
+        ("theano", False, 2, set()),
+    ],
+)
+def test_what_compiles_for_seconds_is_checked_in_the_first_cases_of_a_name(
+    name: str, eager: bool, few: int, always: set[str], modules: list[ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(modules[1].Training, "gradients", lambda made: [np.ones((1, 3), "float32")])
+    monkeypatch.setattr(modules[1].Training, "__init__", lambda made, *given: None)
+    module = SimpleNamespace(__name__=name)
+    framework = SimpleNamespace(eager=eager, module=module, supports_run_eagerly=name == "jax")
+    subject = SimpleNamespace(
+        in_graph=True, is_layer=True, is_symbolic=False, made=None, kept=None, layer=SimpleNamespace(weights=[])
+    )
+    asked: dict[str, Any] = {"checks": True, "trains": True, "saved": ""}
+    case = {"id": 0, "name": "layers.Dense", "training": False, "inference": False, "draws": False, "dtype": ""}
+    case |= {"outputs_only": False, "random": False, "settings": {}}
+    found = []
+    for _ in range(9):
+        begun: list[str] = []
+        one = modules[1].Checks(framework, subject, [START[0]], [np.ones(3, "float32")], asked, begun.append)
+        for skipped in ("_within_others", "_in_files", "_exported"):
+            monkeypatch.setattr(one, skipped, lambda *given: None)
+        monkeypatch.setattr(one, "_try", lambda check, do, begun=begun: begun.append(check))
+        one.fields(case, False)
+        found.append({*begun} - {"batch"})
+    every = found[0]
+    assert every == {"gradients", "clone"} | ({"graph"} if eager else set()) | ({"jit", "fit"} & every)
+    assert ("jit" in every) == ("fit" in every) == (name == "jax")
+    assert found == [every] * few + [every & always] * (9 - few)
+
+
 def test_what_draws_leaves_its_inputs_without_training_unless_it_gives_another_shape(
     modules: list[ModuleType],
 ) -> None:
