@@ -116,24 +116,30 @@ class Trying:
         names = short_names(self._of)
         done = {name: self._so_far(name) for name in self._of}
         each = [f"{names[name]} {done[name]:,}/{of:,}" for name, of in self._of.items()]
-        left = self._seconds_left(done)
+        left, speeds = self._seconds_left(done), self._speeds()
+        waits = any(done[name] < of and name not in speeds for name, of in self._of.items())
         end = "" if left is None else f"  {in_words(left)}"
+        of_one = f" for {names[task.backend]}" if end and waits else ""
         self._live.show(
-            f"cases of {'  '.join(each)}{end}",
+            f"cases of {'  '.join(each)}{end}{of_one}",
             f"{names[task.backend]} {done[task.backend]:,}/{self._of[task.backend]:,} cases{end}",
-            f"{sum(done.values()):,}/{sum(self._of.values()):,}{end}",
+            f"{sum(done.values()):,}/{sum(self._of.values()):,}{end}{of_one}",
         )
 
     def _seconds_left(self, done: Mapping[str, int]) -> float | None:
-        """By the cases of each backend so far; one that has not begun is as fast as the others together."""
+        """By the cases of each backend so far; without those that have not begun, as some are ten times as slow."""
+        speeds = self._speeds()
+        if not speeds:
+            return None
+        one_by_one = sum(seconds * max(0, self._of[name] - done[name]) for name, seconds in speeds.items())
+        return one_by_one / self._at_once
+
+    def _speeds(self) -> dict[str, float]:
+        """Seconds of a case, by backend."""
         speeds: dict[str, float] = {}
         for name in self._of:
             running = [(cases, self._clock() - start) for of, cases, start in self._now.values() if of == name]
             number, seconds = map(sum, zip(self._spent.get(name, (0, 0.0)), *running, strict=True))
             if number >= LEAST:
                 speeds[name] = seconds / number
-        if not speeds:
-            return None
-        usual = sum(speeds.values()) / len(speeds)
-        one_by_one = sum(speeds.get(name, usual) * max(0, of - done[name]) for name, of in self._of.items())
-        return one_by_one / self._at_once
+        return speeds

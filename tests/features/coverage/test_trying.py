@@ -61,10 +61,12 @@ def test_each_backend_has_its_count_and_the_time_left_follows_from_the_cases_so_
     assert lines[-1] == "cases of jax 0/1,000  torch 200/1,000", "nothing is known of the time yet"
     clock.now = 50.0
     shown.listener.epoch(other, EpochProgress(100))
-    assert lines[-1] == "cases of jax 100/1,000  torch 200/1,000  about 14 min left"  # 1,700 cases of half a second
+    assert (
+        lines[-1] == "cases of jax 100/1,000  torch 200/1,000  about 8 min left for jax"
+    )  # 900 cases of half a second
     columns = 40
     shown.listener.epoch(other, EpochProgress(101))
-    assert lines[-1] == "jax 101/1,000 cases  about 14 min left"
+    assert lines[-1] == "jax 101/1,000 cases  about 7 min left"
     clock.now = 500.0
     shown.listener.epoch(other, EpochProgress(1000))
     shown.listener.ended(other, Outcome(OK))
