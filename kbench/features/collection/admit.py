@@ -109,16 +109,17 @@ def admit(pack: Path, to: Collection, replayed: int = 0) -> Answer:
             reason = str(error) if isinstance(error, UserError) else f"it cannot be read ({type(error).__name__})"
             return Answer(name, "", "", (Checked("archive", _ARCHIVE, (reason.partition(": get it again")[0],)),))
         beside = [stack.enter_context(submitted.opened(one)) for one in to.packs if one.name != pack.name]
-        return admitted(run, to, beside, replayed)
+        return admitted(run, to, beside, max(replayed, to.terms.asked.replay))
 
 
 def admitted(run: Submitted, to: Collection, beside: Sequence[Submitted], replayed: int = 0) -> Answer:
     """The answer to a run; beside: the others of the collection."""
     checks = tuple(_checked(run, to, beside, replayed))
-    left = () if any(one.refused for one in checks) else tuple(rules.left_out(run, to.terms.asked))
+    left = () if run.tries_names or any(one.refused for one in checks) else tuple(rules.left_out(run, to.terms.asked))
     return Answer(run.name, run.machine, run.sha256, checks, left)
 
 
+_OF_NAMES = ("version", "names", "cells", "packages", "machine", "personal data", "secrets")  # what does not time
 _ARCHIVE = "it is a packed run of this schema, with nothing else in it"
 
 
@@ -146,16 +147,23 @@ def _checked(run: Submitted, to: Collection, beside: Sequence[Submitted], replay
         ("other runs", "other runs did the same work, with the same losses", partial(others.alike, run, beside)),
         ("other machines", "others of the kind are about as fast", partial(others.times, run, beside, terms.asked)),
     ]
+    if run.tries_names:
+        every = [one for one in every if one[0] in _OF_NAMES]
+        every.append(("states", "others found the same of the same versions", partial(others.states, run, beside)))
     failed = False
     for name, passes, check in every:
         one = _made(name, passes, check)
         failed = failed or bool(one.refused)
         yield one
+    if run.tries_names:
+        return
     what = "an epoch that is computed again here comes to the same"
     if failed or not replayed:
         yield Checked("replay", what, not_made="it is refused without it" if failed else "`--replay 1` does it")
     else:
-        yield _made("replay", what, partial(replay, run, replayed, to.examples, terminal.print_note))
+        one = _made("replay", what, partial(replay, run, replayed, to.examples, terminal.print_note))
+        is_asked = one.not_made and terms.asked.replay
+        yield Checked("replay", what, (f"the collection asks for it: {one.not_made}",)) if is_asked else one
 
 
 def _made(name: str, passes: str, check: Callable[[], Iterable[str]]) -> Checked:
@@ -172,6 +180,8 @@ def _made(name: str, passes: str, check: Callable[[], Iterable[str]]) -> Checked
 
 
 def _version(run: Submitted, terms: Terms) -> Iterator[str]:
+    if run.tries_names and not terms.public_names:
+        yield "it tries public names, and the collection takes no such runs"
     about = run.run.provenance.get("kbench")
     version = about.get("version") if isinstance(about, dict) else None
     if version not in terms.kbench:

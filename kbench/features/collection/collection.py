@@ -28,6 +28,7 @@ class Asked(Struct, frozen=True, forbid_unknown_fields=True):
     processes: Annotated[int, Meta(ge=1)] = 3
     disturbed: Annotated[float, Meta(ge=0, le=1)] = 0.2  # of its turns or processes, at most
     rows: Annotated[float, Meta(ge=0, le=1)] = 0.8
+    replay: Annotated[int, Meta(ge=0)] = 0  # cells of which an epoch is computed again, at least
     times_apart: Annotated[float, Meta(gt=1)] = 2.0  # as long, or as short, as on others of the kind, at most
 
 
@@ -38,6 +39,7 @@ class Terms(Struct, frozen=True, forbid_unknown_fields=True):
     kbench: Annotated[tuple[str, ...], Meta(min_length=1)]  # the versions whose runs are taken
     examples: tuple[str, ...] = ()  # all of kbench's, if none are named
     programs: bool = False  # whether runs of users' own programs are taken
+    public_names: bool = False  # whether runs of `coverage` are taken
     asked: Asked = Asked()
 
 

@@ -12,6 +12,8 @@ from typing import Any
 from kbench.features.collection import work
 from kbench.features.collection.collection import Asked
 from kbench.features.collection.submitted import NotChecked, Submitted, label, steady_seconds
+from kbench.features.coverage.values import TRIED
+from kbench.features.coverage.versions import sides
 from kbench.records import axes
 from kbench.records.values import Measured
 from kbench.store.files import read_bytes
@@ -19,6 +21,7 @@ from kbench.tables.csv import summary_csv
 
 _WORDS = ("notes", "differs", "reason")  # which a newer kbench may say otherwise
 _SAME = 1e-6
+UNLIKE = 0.02  # share of names whose state may be another one on another machine
 Row = tuple[tuple[str, Any], ...]  # its values by name
 
 
@@ -102,6 +105,33 @@ def times(run: Submitted, others: Sequence[Submitted], asked: Asked) -> Iterator
                     f"{values[axes.EXAMPLE]} on {values[axes.BACKEND]}: {seconds:.3g} s an epoch, and {usual:.3g} s "
                     f"on other machines of the kind ({count})"
                 )
+
+
+def states(run: Submitted, others: Sequence[Submitted]) -> Iterator[str]:
+    """Public names are in the states that another run found with the same versions and cases. Raises NotChecked."""
+    own, compared = _states(run), 0
+    for other in others if run.tries_names else ():
+        for key, found in _states(other).items() if other.tries_names else ():
+            mine = own.get(key, {})
+            both = mine.keys() & found.keys()
+            unlike = sorted(name for name in both if mine[name] != found[name])
+            compared += bool(both)
+            if len(unlike) > UNLIKE * len(both):
+                named = ", ".join(f"{name} {mine[name]} and {found[name]}" for name in unlike[:3])
+                yield f"{key[0]}: {len(unlike)} of {len(both)} names are in other states in {other.name} ({named})"
+    if not compared:
+        raise NotChecked("no other run of the collection has a backend at these versions, with these cases")
+
+
+def _states(run: Submitted) -> dict[tuple[str, ...], dict[str, str]]:
+    """State by name, by backend, versions, and the code that made the cases."""
+    versions = {one.cell.backend: _versions(one) for one in run.ok if one.facts.keras_version}
+    return {
+        (name, *versions.get(name, ("", "")), *sorted(side.kbench)): {
+            one: of.state for one, of in side.names.items() if of.state in TRIED
+        }
+        for name, side in sides(run.run).items()
+    }
 
 
 def _of_rows(run: Submitted) -> dict[Row, float]:

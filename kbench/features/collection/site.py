@@ -21,10 +21,16 @@ from markupsafe import Markup
 
 from kbench.base import paths
 from kbench.errors import UserError
-from kbench.features.collection import collection, rules, submitted
+from kbench.features.collection import collection, joined, rules, submitted
 from kbench.features.collection.admit import Answer, admitted
 from kbench.features.collection.collection import Collection
 from kbench.features.collection.submitted import Submitted
+from kbench.features.coverage import page as coverage_page
+from kbench.features.coverage.finish import keras_backends
+from kbench.features.coverage.known import names as public_names
+from kbench.features.coverage.values import BAD
+from kbench.features.history import page as history_page
+from kbench.features.history import told
 from kbench.machine import provenance
 from kbench.records.values import INFER, SCRIPT, SLOWER, Example
 from kbench.report import templates
@@ -105,6 +111,7 @@ def main(options: argparse.Namespace) -> int:
 def write(to: Collection, out: Path) -> list[Answer]:
     """Write the pages into a folder; returns what was refused of its runs. Raises UserError."""
     left, measures, listed = list[Answer](), list[Measure](), list[Mapping[str, str]]()
+    of_rows = set[tuple[str, str, str]]()
     with os_errors_as_user_errors("make", out):
         (out / "runs").mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
@@ -116,16 +123,33 @@ def write(to: Collection, out: Path) -> list[Answer]:
                 left.append(answer)
                 continue
             known.append(run)
-            counted = rules.counted(run, to.terms.asked)
+            counted = [] if run.tries_names else rules.counted(run, to.terms.asked)
             measures += _measures(run, counted)
+            of_rows |= {(run.name, row.example, row.backend) for row in counted}
             about = provenance.describe(run.run.provenance)
             _write(out / "runs" / f"{run.name}.html", "run.html.j2", title=run.name, **_run(run, answer, to, counted))
+            if run.tries_names:
+                _write_names(out / "runs" / f"{run.name}.coverage.html", run)
             with os_errors_as_user_errors("copy", run.pack):
                 shutil.copyfile(run.pack, out / "runs" / run.pack.name)
             listed.append({"name": run.name, "about": about, "created": run.run.created[:10]})
+        history, releases = joined.history(known, of_rows), joined.releases(known)
     own = len(listed)
     if not own:
         raise UserError(f"{to.folder} has no run that is admitted: `admit PACK --to {to.folder}` adds one.")
+    if history:
+        replace(out / "history.html", history_page.page(history, home="index.html"), durable=False)
+    if releases:
+        rows = joined.matrix(releases)
+        _write(
+            out / "names.html",
+            "names.html.j2",
+            title="Public names",
+            releases=releases,
+            rows=rows,
+            bad=BAD,
+            breakable=coverage_page.breakable,
+        )
     measures += _published(to.examples)
     kinds = sorted({one.kind for one in measures if not one.published})
     places = {kind: _places([one for one in measures if one.kind == kind]) for kind in kinds}
@@ -138,6 +162,8 @@ def write(to: Collection, out: Path) -> list[Answer]:
         kinds=kinds,
         places=places,
         leads=_leads(places, kinds),
+        history=told.answer(history) if history else [],
+        releases=releases,
         runs=listed,
         left=[(answer.name, answer.refused[0].refused[0]) for answer in left],
     )
@@ -149,6 +175,12 @@ def _write(file: Path, template: str, **values: Any) -> None:
     css = Markup("".join(one.read_text(encoding="utf-8") for one in files))
     page = templates.template(template, _HERE)
     replace(file, page.render(css=css, policy=templates.policy([]), number=significant, **values), durable=False)
+
+
+def _write_names(file: Path, run: Submitted) -> None:
+    rows = public_names(run.run)
+    about = coverage_page.About(run.name, provenance.describe(run.run.provenance))
+    replace(file, coverage_page.page(about, rows, keras_backends(rows)), durable=False)
 
 
 def _kind(kind: str, task: str) -> str:
@@ -232,6 +264,8 @@ def _run(run: Submitted, answer: Answer, to: Collection, counted: Sequence[Summa
         kept = json.loads(record.read_text(encoding="utf-8"))
         if kept.get("sha256") == run.sha256 and kept.get("checks", {}).get("replay") == "passed":
             checks = [(*one[:2], "") if one[0] == "replay" else one for one in checks]
+    shown = [] if run.tries_names else run.rows
+    rows = [(row, "" if row in counted else ", ".join(rules.missed(row, to.terms.asked))) for row in shown]
     return {
         "machine": provenance.describe(run.run.provenance),
         "created": run.run.created[:10],
@@ -239,5 +273,6 @@ def _run(run: Submitted, answer: Answer, to: Collection, counted: Sequence[Summa
         "command": run.run.provenance.get("command_line", ""),
         "pack": f"{run.name}{SUFFIX}",
         "checks": checks,
-        "rows": [(row, "" if row in counted else ", ".join(rules.missed(row, to.terms.asked))) for row in run.rows],
+        "releases": joined.releases([run]),
+        "rows": rows,
     }

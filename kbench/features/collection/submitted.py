@@ -16,6 +16,7 @@ from typing import Any
 from kbench import store
 from kbench.analysis.rows import Analysis
 from kbench.errors import UserError
+from kbench.features.coverage.values import KIND as COVERAGE
 from kbench.machine import provenance
 from kbench.records.epochs import Epoch
 from kbench.records.values import OK, Cell, Measured
@@ -44,6 +45,11 @@ class Submitted:
     def name(self) -> str:
         """Of the file, without its ending."""
         return self.pack.name.removesuffix(SUFFIX)
+
+    @property
+    def tries_names(self) -> bool:
+        """Whether it is a run of `coverage`, which times nothing."""
+        return self.run.plan.get("kind") == COVERAGE
 
     @property
     def machine(self) -> str:
@@ -96,10 +102,8 @@ def opened(pack: Path) -> Iterator[Submitted]:
         store.unpack(run)
         run.with_name(pack.name).unlink()
         read = store.read(run)
-        if kind := read.plan.get("kind"):
-            raise UserError(
-                f"it is a run of `{kind}`, which times nothing: a collection takes runs of `run` and `script`"
-            )
+        if (kind := read.plan.get("kind")) not in (None, COVERAGE):
+            raise UserError(f"it is a run of `{kind}`: a collection takes runs of `run`, `script` and `{COVERAGE}`")
         yield Submitted(pack, hashlib.sha256(content).hexdigest(), read)
 
 

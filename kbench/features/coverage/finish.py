@@ -31,7 +31,7 @@ def finish(read: RunResults, fail_on: Collection[str] = (), *, of_cluster: bool 
     named was not run, cases are left, or a name has a state in `fail_on`. `of_cluster`: it is resumed with others.
     """
     rows = known.names(read)
-    of_keras = _keras_backends(rows)
+    of_keras = keras_backends(rows)
     terminal.print_text("\n" + (tables.text(rows, of_keras, terminal.width()) if rows else _nothing(read)))
     of_versions = compared_versions(read)
     if of_versions:
@@ -90,7 +90,7 @@ def _nothing(read: RunResults) -> str:
     return "\n".join(["Nothing was tried.", *(f"{backend}: {reason}" for backend, reason in reasons.items())])
 
 
-def _keras_backends(rows: Sequence[NameResult]) -> dict[str, str]:
+def keras_backends(rows: Sequence[NameResult]) -> dict[str, str]:
     """What keras.json calls each backend of these rows."""
     of_name = known_backends()
     return {row.backend: of_name[base(row.backend)].keras_backend for row in rows if base(row.backend) in of_name}

@@ -58,7 +58,7 @@ def page(about: About, rows: Sequence[NameResult], keras_backends: Mapping[str, 
         rows=[
             {
                 "name": one,
-                "shown": _breakable(one),
+                "shown": breakable(one),
                 "cells": [_cell(f"c{at}-{n}", own.get(of), keras_backends) for n, of in enumerate(of_backends)],
             }
             for at, (one, own) in enumerate(found.items())
@@ -68,7 +68,7 @@ def page(about: About, rows: Sequence[NameResult], keras_backends: Mapping[str, 
     )
 
 
-def _breakable(name: str) -> Markup:
+def breakable(name: str) -> Markup:
     """The name, which a narrow page breaks between its words."""
     return Markup(re.sub(r"(?<=[a-z0-9.])(?=[A-Z])|(?<=[._])", "<wbr>", str(escape(plain(name)))))
 

@@ -17,11 +17,12 @@ _FOLDER = Path(__file__).parent
 _WIDTH, _HEIGHT, _EDGE = 360.0, 110.0, 8.0  # of a chart, as fits a phone
 
 
-def page(history: History) -> str:
-    """The page."""
+def page(history: History, home: str = "") -> str:
+    """The page. home: the address of the page that it belongs to."""
     css = (templates.FOLDER / "page.css").read_text("utf-8") + (_FOLDER / "history.css").read_text("utf-8")
     charts = [_chart(line, told.records(history, line)) for line in history.lines]
     return templates.template("history.html.j2", _FOLDER).render(
+        home=home,
         css=Markup(css),
         policy=templates.policy([]),
         answer=told.answer(history),

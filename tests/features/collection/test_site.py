@@ -8,11 +8,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-from collected import edit_json, honest_run, new_collection
+from collected import CHECKOUT, edit_events, edit_json, honest_run, new_collection, submit
 from fake_bench import call, refused
 
 from kbench import store
 from kbench.features.collection import collection, site
+from kbench.features.collection.admit import admit
 from kbench.features.collection.collection import Collection
 from kbench.store import packed
 
@@ -94,3 +95,39 @@ def test_the_command_says_what_to_open_and_an_empty_collection_is_one_sentence(
     (tmp_path / "collection.toml").write_text('title = "Empty"\nkbench = ["0.1.0"]\n')
     refused(call(capsys, "site", str(tmp_path), str(tmp_path / "out")), "has no run that is admitted")
     refused(call(capsys, "site", str(tmp_path / "out"), str(tmp_path)), "is no collection")
+
+
+@pytest.mark.slow("it reads all cases of a run of Keras 2 several times")
+def test_public_names_by_release_lead_to_their_runs_and_states_that_another_run_denies_are_refused(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "runs").mkdir()
+    names = tmp_path / "runs" / "names.kbench.zip"
+    shutil.copyfile(CHECKOUT / "results" / "reference-coverage-keras2.kbench.zip", names)
+    (tmp_path / "collection.toml").write_text('title = "T"\nkbench = ["0.1.0"]\n')
+    (why,) = admit(names, collection.read(tmp_path)).refused
+    assert why.refused == ("it tries public names, and the collection takes no such runs",)
+    (tmp_path / "collection.toml").write_text('title = "T"\nkbench = ["0.1.0"]\npublic_names = true\n')
+    to = collection.read(tmp_path)
+    assert site.write(to, tmp_path / "out") == []
+    page = (tmp_path / "out" / "names.html").read_text("utf-8")
+    assert re.search(r'<a href="runs/names.html">keras2/theano<br>Keras 2\.[\d.]+, theano [\d.]+</a>', page)
+    assert 'class="bad">raises</td>' in page and "not measured" not in page
+    index = (tmp_path / "out" / "index.html").read_text("utf-8")
+    assert re.search(
+        r'<dt>keras2/mxnet, Keras 2\.[\d.]+, mxnet [\d.]+</dt><dd><a href="runs/names.html">\d+ of', index
+    )
+    every = (tmp_path / "out" / "runs" / "names.coverage.html").read_text("utf-8")
+    assert "layers.LSTM" in every and "names.coverage.html" in (tmp_path / "out" / "runs" / "names.html").read_text()
+
+    forged = tmp_path / "forged"
+    shutil.copyfile(names, packed.packed_file(forged))
+    store.unpack(forged)
+    packed.packed_file(forged).unlink()
+    for cell in (one for one in (forged / "cells").iterdir() if "theano" in one.name):
+        edit_events(cell, lambda event: event | {"outputs": []} if event["event"] == "case" else event)
+    answer = submit(forged, to)
+    (why,) = answer.refused
+    assert why.name == "states"
+    states = r"keras2/theano: \d+ of \d+ names are in other states in names \("
+    assert any(re.match(states, one) for one in why.refused)
