@@ -308,7 +308,8 @@ class _Run:
         shown = list(self.plan.request.backends)
         of_plan = partial(record.of_plan, self.plan, self.here, kind=KIND, only=self.only, quick=self.quick)
         found = {generation: [asdict(one) for one in of] for generation, of in self.cases.items()}
-        store.update(self.here.run, **of_plan(cases=found, untried=self.untried, shown=shown))
+        more = {"untried": self.untried, "without": _without(self.plan), "shown": shown}
+        store.update(self.here.run, **of_plan(cases=found, **more))
 
 
 def _cover(run: _Run, on_event: OnCoverageEvent) -> RunResults:
@@ -419,8 +420,13 @@ def _of_backends(
 ) -> dict[str, list[ProbeCase]]:
     """The cases of each backend that has told its names: those of the names that it has."""
     public = {one.cell.backend: public_names(one.facts) for one in measured if public_names(one.facts)}
+    without = _without(plan)
     return {
-        task.backend: [one for one in made.get(results.generation(task.backend), ()) if one.name in of]
+        task.backend: [
+            one
+            for one in made.get(results.generation(task.backend), ())
+            if one.name in of and one.name.partition(".")[0] not in without.get(task.backend, ())
+        ]
         for task in plan.to_measure()
         if task.repeat == 1 and (of := public.get(task.backend))
     }
@@ -431,7 +437,13 @@ def _left(
 ) -> dict[str, list[ProbeCase]]:
     """The cases that have not been tried, of the backends that have some."""
     of_plan = {task.backend for task in plan.to_measure()}
-    return {name: of for name, of in results.left(measured, made).items() if of and name in of_plan}
+    found = results.left(measured, made, _without(plan))
+    return {name: of for name, of in found.items() if of and name in of_plan}
+
+
+def _without(plan: Plan) -> dict[str, list[str]]:
+    """Modules that are not tried on a backend: optimizers where nothing can be trained, if it is no reference."""
+    return {one.name: ["optimizers"] for one in plan.backends if TRAIN not in one.can and not one.reference}
 
 
 def check_names(measured: Iterable[Measured], only: str) -> None:

@@ -73,7 +73,8 @@ def _how_to_resume(read: RunResults) -> None:
 
 def _left(read: RunResults) -> int:
     """How many cases were not tried."""
-    return sum(map(len, results.left(read.measured, results.plan_of(read).cases).values()))
+    plan = results.plan_of(read)
+    return sum(map(len, results.left(read.measured, plan.cases, plan.without).values()))
 
 
 def _docs_from(folder: Path) -> str:

@@ -93,6 +93,7 @@ class CoveragePlan(msgspec.Struct):
 
     cases: dict[str, list[ProbeCase]] = {}  # by the generation of Keras
     untried: dict[str, list[str]] = {}  # names without a case, by the same
+    without: dict[str, list[str]] = {}  # modules that are not tried on a backend
     shown: list[str] | None = None  # the backends that the user asked for
     only: str = ""  # as asked, as the next one
     quick: bool = False
@@ -125,22 +126,37 @@ def names(run: RunResults) -> list[NameResult]:
             compared = [row for case in own if not case.wrong and (row := _compare(case, here, managed))]
             compared += refusals.compared(own, here, REFERENCE)
             for backend in shown:
-                if backend in here:
+                if (
+                    backend in here
+                    and name in here[backend].public
+                    and _module(name) in plan.without.get(backend, ())
+                ):
+                    found.append(NameResult(name, backend, UNTRIED))
+                elif backend in here:
                     rows = with_effects([row[backend] for row in compared], here[backend].cases)
                     found.append(_of_name(name, backend, here[backend], rows, [case.id for case in own]))
     return found
 
 
-def left(measured: Sequence[Measured], cases: Mapping[str, Sequence[ProbeCase]]) -> dict[str, list[ProbeCase]]:
-    """The cases that a backend has not tried, by backend. One of a name that hangs is enough."""
+def left(
+    measured: Sequence[Measured], cases: Mapping[str, Sequence[ProbeCase]], without: Mapping[str, Collection[str]]
+) -> dict[str, list[ProbeCase]]:
+    """The cases that a backend has not tried, by backend. One of a name that hangs is enough. without: modules that
+    are not tried on a backend.
+    """
     found = {}
     for name, one in _told(measured).items():
-        own = [case for case in cases.get(generation(name), ()) if case.name in one.public]
+        tried = (case for case in cases.get(generation(name), ()) if _module(case.name) not in without.get(name, ()))
+        own = [case for case in tried if case.name in one.public]
         hung = {case.name for case in own if one.ended.get(case.id, ("",))[0] == HANGS}
         found[name] = [
             case for case in own if case.id not in one.cases and case.id not in one.ended and case.name not in hung
         ]
     return found
+
+
+def _module(name: str) -> str:
+    return name.partition(".")[0]
 
 
 def _of_name(name: str, backend: str, told: _Backend, rows: Sequence[CaseResult], own: Sequence[int]) -> NameResult:

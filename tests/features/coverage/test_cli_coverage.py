@@ -322,3 +322,16 @@ def test_wrong_options_are_one_sentence(bench: Bench) -> None:
 def test_it_has_its_own_help_of_an_axis() -> None:
     found = {command: options.how("--threads", command)["help"] for command in ("run", "coverage")}
     assert "one per available core" in found["run"] and "default: 1;" in found["coverage"]
+
+
+def test_optimizers_are_not_tried_where_nothing_can_be_trained(three: Bench) -> None:
+    three.backend("keras9/second", can='["infer"]')
+    said = three("coverage", "--backends", BACKENDS, "--only", "losses.hinge,optimizers.*", "--device", "cpu")
+    assert said.status == 0 and "continue with" not in said.out
+    (run,) = three.runs()
+    found = {(row["backend"], row["name"]): row["state"] for row in table(run).values()}
+    assert found["keras9/second", "optimizers.SGD"] == "untried"
+    assert found["keras9/fake", "optimizers.SGD"] not in ("untried", "not run")
+    specs = [json.loads(one.read_text()) for one in run.glob("cells/*second*/spec.json")]
+    tried_there = {case["name"] for spec in specs for case in spec["part"]["cases"]}
+    assert tried_there == {"losses.hinge"}
