@@ -168,7 +168,7 @@ def _of_name(name: str, backend: str, told: _Backend, rows: Sequence[CaseResult]
     if own and not {*own} & ({*told.cases} | {*told.ended}):
         return NameResult(name, backend, NOT_RUN)
     states = [row.state for row in rows]
-    worst = min(states, key=STATES.index, default=UNTRIED)
+    worst = min((one for one in states if one != NOT_RUN), key=STATES.index, default=UNTRIED)
     return NameResult(name, backend, worst, tuple(rows))
 
 

@@ -331,7 +331,10 @@ def test_optimizers_are_not_tried_where_nothing_can_be_trained(three: Bench) -> 
     (run,) = three.runs()
     found = {(row["backend"], row["name"]): row["state"] for row in table(run).values()}
     assert found["keras9/second", "optimizers.SGD"] == "untried"
-    assert found["keras9/fake", "optimizers.SGD"] not in ("untried", "not run")
-    specs = [json.loads(one.read_text()) for one in run.glob("cells/*second*/spec.json")]
-    tried_there = {case["name"] for spec in specs for case in spec["part"]["cases"]}
-    assert tried_there == {"losses.hinge"}
+    assert names_tried(run, "second") == {"losses.hinge"}
+    assert names_tried(run, "fake") >= {"losses.hinge", "optimizers.SGD"}
+
+
+def names_tried(run: Path, backend: str) -> set[str]:
+    specs = [json.loads(one.read_text()) for one in run.glob(f"cells/*{backend}*/spec.json")]
+    return {case["name"] for spec in specs for case in spec["part"]["cases"]}

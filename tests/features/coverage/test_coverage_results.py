@@ -446,3 +446,13 @@ def test_moments_of_what_few_samples_draw_may_be_further_apart() -> None:
 
     assert of("many image", 0.4) == of("many vectors", 0.08) == "same"
     assert of("many image", 0.8) == of("many vectors", 0.2) == "differs"
+
+
+def test_a_name_that_all_backends_refuse_is_untried_though_a_wrong_argument_of_it_was_a_case() -> None:
+    plain = ProbeCase(0, NAME, {}, ("image",))
+    wrong = replace(plain, id=1, settings={"units": -1}, wrong="units=-1")
+    told = {
+        one: facts_of({NAME: Public(NAME, ())}, {0: refused("no"), 1: refused("no")})
+        for one in ("keras9/a", "keras9/b")
+    }
+    assert [row.state for row in results.names(tried([plain, wrong], told))] == ["untried", "untried"]
