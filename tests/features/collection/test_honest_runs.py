@@ -105,6 +105,10 @@ def test_an_epoch_is_computed_again_and_losses_that_the_seed_does_not_give_are_r
     said = bench("admit", "mine", "--to", str(to), "--check", "--replay", "2")
     assert said.status == 0 and "rows, replay\n" in said.out, said.out
     assert said.err.count("replay: my_example on keras9/fake, repeat") == 2
+    (to / "collection.toml").write_text(f"{TERMS}replay = 3\n")
+    asked = bench("admit", "mine", "--to", str(to), "--check")
+    assert asked.status == 1 and "the collection asks for it: 2 of 3 cells could be computed again here" in asked.out
+    (to / "collection.toml").write_text(TERMS)
     for cell in (bench.results / "mine" / "cells").iterdir():
         edit_events(cell, lambda event: event | {"loss": event["loss"] / 2} if event["event"] == "epoch" else event)
     (bench.results / "mine" / "summary.csv").unlink()
