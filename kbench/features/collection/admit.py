@@ -119,7 +119,7 @@ def admitted(run: Submitted, to: Collection, beside: Sequence[Submitted], replay
     return Answer(run.name, run.machine, run.sha256, checks, left)
 
 
-_OF_NAMES = ("version", "names", "cells", "packages", "machine", "personal data", "secrets")  # what does not time
+_OF_NAMES = ("version", "names", "packages", "machine", "personal data", "secrets")  # what does not time
 _ARCHIVE = "it is a packed run of this schema, with nothing else in it"
 
 
@@ -149,6 +149,7 @@ def _checked(run: Submitted, to: Collection, beside: Sequence[Submitted], replay
     ]
     if run.tries_names:
         every = [one for one in every if one[0] in _OF_NAMES]
+        every.append(("cases", "every case was tried", partial(others.cases, run)))
         every.append(("states", "others found the same of the same versions", partial(others.states, run, beside)))
     failed = False
     for name, passes, check in every:

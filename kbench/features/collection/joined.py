@@ -47,8 +47,8 @@ def history(runs: Sequence[Submitted], counted: Collection[tuple[str, str, str]]
     """That of the rows that count, as (run, example, backend), and of public names; None if nothing was measured
     twice. Raises UserError.
     """
-    known, _ = reading.readings([run.run.folder for run in runs])
-    known = [one for one in known if one.states is not None or (one.run, one.example, one.backend) in counted]
+    read = reading.readings([run.run.folder for run in runs]).readings
+    known = [one for one in read if one.states is not None or (one.run, one.example, one.backend) in counted]
     # The pages are read elsewhere: no machine is this one.
     found = lines.history([replace(one, machine=replace(one.machine, here=False)) for one in known])
     return found if found.lines else None

@@ -12,6 +12,7 @@ from typing import Any
 from kbench.features.collection import work
 from kbench.features.collection.collection import Asked
 from kbench.features.collection.submitted import NotChecked, Submitted, label, steady_seconds
+from kbench.features.coverage import results
 from kbench.features.coverage.values import TRIED
 from kbench.features.coverage.versions import sides
 from kbench.records import axes
@@ -105,6 +106,16 @@ def times(run: Submitted, others: Sequence[Submitted], asked: Asked) -> Iterator
                     f"{values[axes.EXAMPLE]} on {values[axes.BACKEND]}: {seconds:.3g} s an epoch, and {usual:.3g} s "
                     f"on other machines of the kind ({count})"
                 )
+
+
+def cases(run: Submitted) -> Iterator[str]:
+    """Every case of its public names was tried, in whole processes or in interrupted ones."""
+    plan = results.plan_of(run.run)
+    if left := sum(map(len, results.left(run.run.measured, plan.cases, plan.without).values())):
+        yield f"{left:,} of its cases were not tried"
+    for one in run.cells:
+        if one.facts.events_damaged:
+            yield f"{label(one.cell)}: {one.facts.events_damaged} of its events cannot be read"
 
 
 def states(run: Submitted, others: Sequence[Submitted]) -> Iterator[str]:

@@ -52,7 +52,8 @@ def of_case(one: CaseResult, known: Explanation, against: str, public: Mapping[s
     what = STEPS if one.check == GRADIENTS or module == "optimizers" else WHAT
     size = 0.0 if one.deviation is None else one.deviation
     # A shape or a place of NaN is another one by no small formula.
-    within = size <= max(known.bound, known.bound_of_change) and math.isfinite(size)
+    # An optimizer's changes are compared with themselves, and of a small one no bound is known.
+    within = math.isfinite(size) and (module == "optimizers" or size <= max(known.bound, known.bound_of_change))
     # What holds of any model is about how it is trained, as a small one is not.
     of_something = any((known.layer, known.with_layer, known.setting, known.optimizer))
     # Which weight changed most is not told: it may be a moving average. Backends are tried as they ship.

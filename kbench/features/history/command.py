@@ -24,8 +24,8 @@ def main(options: argparse.Namespace) -> int:
 
 def read(options: argparse.Namespace) -> History:
     """The history of the runs that are named. Raises UserError."""
-    known, others = reading.readings(reading.runs(options.runs, options.results))
-    if not known:
-        nothing = f"{', '.join(others)} time nothing" if others else "none of them has a row that ended ok"
+    read = reading.readings(reading.runs(options.runs, options.results))
+    if not read.readings:
+        nothing = f"{', '.join(read.others)} time nothing" if read.others else "none of them has a row that ended ok"
         raise UserError(f"There is nothing to tell of these runs: {nothing}.")
-    return lines.history(known)
+    return lines.history(read.readings, read.failed)

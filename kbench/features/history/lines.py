@@ -38,9 +38,12 @@ SAME_LOSS, SAME_MEMORY = 0.01, 0.05  # what counts as equal, as a share
 NAMED = 3  # public names in a sentence
 
 
-def history(readings: Sequence[Reading]) -> History:
-    """The lines of all readings, their steps, and what has to be said of them."""
+def history(readings: Sequence[Reading], failed: Mapping[str, Sequence[str]] = {}) -> History:  # never changed
+    """The lines of all readings, their steps, and what has to be said of them. failed: rows that did not run, by the
+    reason.
+    """
     kept, notes = _of_same_work(readings)
+    notes += [f"Did not run ({why.rstrip('.')}): {listed(of[:5])}{_more(of, 5)}." for why, of in failed.items()]
     lines = tuple(_lines(kept))
     of_times = {line: times for line in lines if (times := _times(line)).boundaries}
     boundaries = sum(times.boundaries for times in of_times.values())

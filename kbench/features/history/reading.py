@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -43,24 +43,37 @@ def runs(named: Sequence[str], results: Path) -> list[Path]:
     return list(found)
 
 
-def readings(folders: Sequence[Path]) -> tuple[list[Reading], list[str]]:
-    """What the runs say, each once, the oldest first; and the names of those that time nothing. Raises UserError."""
+@dataclass(frozen=True)
+class Read:
+    """What runs say, each once, the oldest first."""
+
+    readings: Sequence[Reading]
+    others: Sequence[str]  # runs that neither time anything nor try public names
+    failed: Mapping[str, Sequence[str]]  # rows that did not run, by the reason
+
+
+def readings(folders: Sequence[Path]) -> Read:
+    """What the runs say. Raises UserError."""
     now = present()
     records = sorted(map(store.read_record, folders), key=lambda one: one.created)
     machines = [machine(record.provenance, now) for record in records]
-    found, others, known = list[Reading](), list[str](), set[object]()
+    found, others, known, failed = list[Reading](), list[str](), set[object](), dict[str, list[str]]()
     for record, one in zip(records, machines, strict=True):
         if (same := (record.created, str(record.plan.get("cells"))[:9999])) in known:  # a copy, or packed as well
             continue
         known.add(same)
         kind = hooks.kind_of(record)
         if kind is None:
-            found += _of_times(record, _filled(one, machines))
+            analysis = Analysis(store.measured_of(record))
+            found += _of_times(record, _filled(one, machines), analysis)
+            for row in analysis.rows:
+                if row.status != OK and row.reason:
+                    failed.setdefault(row.reason, []).append(f"{row.example} on {row.backend}")
         elif kind.name == COVERAGE:
             found += _of_coverage(record, _filled(one, machines))
         else:
             others.append(record.name)
-    return found, others
+    return Read(found, others, {reason: list(dict.fromkeys(of)) for reason, of in failed.items()})
 
 
 def present() -> dict[str, Any]:
@@ -124,8 +137,7 @@ def _of_keras(backend: str, reported: str) -> str:
     return f"{version(reported)} ({PurePath(asked).name})" if "/" in asked else version(reported)
 
 
-def _of_times(record: RunRecord, machine: Machine) -> Iterator[Reading]:
-    analysis = Analysis(store.measured_of(record))
+def _of_times(record: RunRecord, machine: Machine, analysis: Analysis) -> Iterator[Reading]:
     cells = {one.cell.key: one for one in reversed(analysis.row_cells) if one.outcome.status == OK}
     compared = {row.key: row for row in analysis.rows}
     for timed in analysis.timed:

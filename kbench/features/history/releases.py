@@ -132,7 +132,8 @@ def _measure(series: Series, options: argparse.Namespace, began: float) -> None:
         left = max(1.0, options.budget - (time.monotonic() - began))
         if longest and left < longest:  # a first one is always begun
             return
-        chosen = chosen_next(series.releases, left_out, tried, _step_sizes(series, tried))
+        ran = _that_ran(series, tried)
+        chosen = chosen_next(series.releases, left_out, tried, _step_sizes(series, tried), ran)
         rounds = -(-len(left_out) // (TOGETHER - bool(tried)))
         terminal.print_note(f"{series.package} {', '.join(chosen)}, side by side; {left:.0f} s are left")
         start, backends = time.monotonic(), series.names(chosen)
@@ -150,10 +151,14 @@ def _missing(series: Series, tried: Mapping[str, Collection[Path]]) -> list[str]
 
 
 def chosen_next(
-    releases: Sequence[str], wanted: Sequence[str], tried: Collection[str], steps: Mapping[str, float]
+    releases: Sequence[str],
+    wanted: Sequence[str],
+    tried: Collection[str],
+    steps: Mapping[str, float],
+    ran: Collection[str],
 ) -> list[str]:
     """Which of the wanted ones are measured next: at first spread evenly; then where a step is or the gap is widest,
-    beside the nearest one that was measured.
+    beside the nearest one that ran.
     """
     pool = [one for one in releases if one in wanted or one in tried]
     if not tried:
@@ -166,7 +171,8 @@ def chosen_next(
             break
         low, high = max(gaps, key=lambda gap: (steps.get(_behind(pool, known, gap[1]), 0.0), gap[1] - gap[0]))
         new.append((low + high) // 2)
-    nearest = min(known, key=lambda place: abs(place - new[0]))
+    beside = [place for place in known if pool[place] in ran] or known
+    nearest = min(beside, key=lambda place: abs(place - new[0]))
     return [pool[place] for place in sorted({nearest, *new})]
 
 
@@ -185,9 +191,17 @@ def _step_sizes(series: Series, tried: Mapping[str, Collection[Path]]) -> dict[s
     return found
 
 
+def _that_ran(series: Series, tried: Mapping[str, Collection[Path]]) -> set[str]:
+    """The releases that can be a measure of others."""
+    read = reading.readings(sorted({run for of_release in tried.values() for run in of_release}))
+    names = {one.backend for one in read.readings}
+    return {one for one, name in zip(series.releases, series.names(series.releases), strict=True) if name in names}
+
+
 def _history(tried: Mapping[str, Collection[Path]]) -> History:
     runs = sorted({run for of_release in tried.values() for run in of_release})
-    return lines.history(reading.readings(runs)[0])
+    read = reading.readings(runs)
+    return lines.history(read.readings, read.failed)
 
 
 def _tried(series: Series, results: Path) -> dict[str, list[Path]]:
@@ -211,7 +225,7 @@ def _tried(series: Series, results: Path) -> dict[str, list[Path]]:
             ended = {one.example for one in cells if store.outcome(raw, one).status != INTERRUPTED}
             if cells and wanted <= ended:
                 found.setdefault(release, []).append(run)
-    told = reading.readings(sorted({run for of_release in found.values() for run in of_release}))[0]
+    told = reading.readings(sorted({run for of_release in found.values() for run in of_release})).readings
     busy = {(one.run, one.backend) for one in told if one.refused == reading.BUSY and one.run not in series.made}
     for release, name in zip(series.releases, series.names(series.releases), strict=True):
         found[release] = [run for run in found.get(release, ()) if (run.name, name) not in busy]

@@ -32,11 +32,14 @@ def answer(history: History) -> list[str]:
     for one in history.steps:
         key = one.what, one.kind, one.line.axis, one.before.label, one.after.label, one.line.machine
         alike.setdefault(key, []).append(one)
-    without: dict[tuple[str, Machine], list[Line]] = {}
+    without: dict[tuple[str, Machine, bool, str], list[Line]] = {}
     for line in history.lines:
-        if not any(one.line is line for one in history.steps):
-            without.setdefault((line.axis, line.machine), []).append(line)
-    return [plain(one) for one in (*map(_of_steps, alike.values()), *(_none(of, history) for of in without.values()))]
+        found = {one.what for one in history.steps if one.line is line}
+        if not found or (TIME not in found and line in history.visible):
+            own = "" if line.axis == DATE else line.backend  # each of which would show another change
+            without.setdefault((line.axis, line.machine, bool(found), own), []).append(line)
+    none = [_none(of, history, has_others) for (_, _, has_others, _), of in without.items()]
+    return [plain(one) for one in (*map(_of_steps, alike.values()), *none)]
 
 
 def _of_steps(steps: Sequence[Step]) -> str:
@@ -70,8 +73,10 @@ def _on(machine: Machine) -> str:
     return "on this machine" if machine.here else f"on {machine.kind}"
 
 
-def _none(lines: Sequence[Line], history: History) -> str:
-    """Of lines over the same on one machine, none of which has a step: what would have been seen."""
+def _none(lines: Sequence[Line], history: History, has_others: bool) -> str:
+    """Of lines over the same on one machine, none of which has a step: what would have been seen. has_others: they
+    have steps of memory and the like.
+    """
     points = max((line.points for line in lines), key=len)
     kind = "runs" if lines[0].axis == DATE else f"releases of {lines[0].axis}"
     who = f"{listed(line.example for line in lines)} on {listed(line.backend for line in lines)}"
@@ -84,6 +89,7 @@ def _none(lines: Sequence[Line], history: History) -> str:
         more = "; no times could be compared"
     ends = f"{points[0].label} to {points[-1].label}"
     start = "No step" if seen or not more else "No step in losses and memory"
+    start += " in time" * has_others
     return f"{start} in {len(points)} {kind} ({ends}) of {who}, {_on(lines[0].machine)}{more}."
 
 

@@ -140,6 +140,19 @@ def test_loss_and_memory_have_steps(parent: Path, capsys: pytest.CaptureFixture[
     said = words(told(capsys, "results", "--fail-on", "loss"))
     assert "Keras 3.14.0 changed the memory of mnist_mlp on keras3/torch (400 MiB to 500 MiB) from 3.13.0 on" in said
     assert "Keras 3.14.0 changed the loss of mnist_mlp on keras3/torch (" in said
+    assert "No step in time in 10 releases of Keras (3.6.0 to 3.15.0) of mnist_mlp on keras3/torch" in said
+
+
+def test_a_version_that_did_not_run_is_named_with_its_reason(
+    parent: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = run_of(parent, "one", paces(versions=TEN[:3]))
+    for file in run.glob("cells/*3.6.0*/outcome.json"):
+        failed = {"status": "failed", "reason": "AttributeError: no spmd_mode", "exit_code": 1}
+        file.write_text(json.dumps({**json.loads(file.read_text()), **failed}))
+    said = words(told(capsys))
+    assert said.startswith("No step in 2 releases of Keras (3.7.0 to 3.8.0) of mnist_mlp on")
+    assert "Did not run (AttributeError: no spmd_mode): mnist_mlp on keras3/torch+keras=3.6.0." in said
 
 
 def test_where_no_time_counts_it_says_so(parent: Path, capsys: pytest.CaptureFixture[str]) -> None:

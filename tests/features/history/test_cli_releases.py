@@ -27,12 +27,14 @@ def test_the_last_release_of_each_series_comes_first_then_all_between_the_ends_o
 
 def test_at_first_they_are_spread_evenly_then_where_a_step_is_or_the_gap_is_widest() -> None:
     many = [f"3.{minor}.0" for minor in range(13)]
-    first = chosen_next(many, many, [], {})
+    first = chosen_next(many, many, [], {}, [])
     assert first == ["3.0.0", "3.4.0", "3.8.0", "3.12.0"]
     rest = [one for one in many if one not in first]
-    assert chosen_next(many, rest, first, {}) == ["3.0.0", "3.2.0", "3.6.0", "3.10.0"]
-    assert set(chosen_next(many, rest, first, {"3.12.0": 0.3})) >= {"3.9.0", "3.10.0", "3.11.0"}
-    assert chosen_next(["1.0", "2.0"], ["1.0", "2.0"], [], {}) == ["1.0", "2.0"]
+    assert chosen_next(many, rest, first, {}, first) == ["3.0.0", "3.2.0", "3.6.0", "3.10.0"]
+    assert set(chosen_next(many, rest, first, {"3.12.0": 0.3}, first)) >= {"3.9.0", "3.10.0", "3.11.0"}
+    beside = chosen_next(many, rest, first, {}, ["3.8.0", "3.12.0"])  # the older ones do not run
+    assert beside == ["3.2.0", "3.6.0", "3.8.0", "3.10.0"]
+    assert chosen_next(["1.0", "2.0"], ["1.0", "2.0"], [], {}, []) == ["1.0", "2.0"]
 
 
 SLOW_FROM = 4
