@@ -131,3 +131,16 @@ def test_public_names_by_release_lead_to_their_runs_and_states_that_another_run_
     assert why.name == "states"
     states = r"keras2/theano: \d+ of \d+ names are in other states in names \("
     assert any(re.match(states, one) for one in why.refused)
+
+
+def test_its_history_is_that_of_all_runs_and_names_no_machine_as_this_one(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    for pack in sorted((CHECKOUT / "results" / "releases").glob("*.kbench.zip"))[:2]:
+        shutil.copyfile(pack, tmp_path / "runs" / pack.name)
+    (tmp_path / "collection.toml").write_text('title = "T"\nkbench = ["0.1.0"]\n[asked]\nprocesses = 1\n')
+    assert site.write(collection.read(tmp_path), tmp_path / "out") == []
+    index = (tmp_path / "out" / "index.html").read_text("utf-8")
+    page = (tmp_path / "out" / "history.html").read_text("utf-8")
+    assert '<a href="history.html">' in index and "names.html" not in index
+    assert "from 3.10.0 on, on AMD EPYC, 24 GiB" in index and "on this machine" not in index + page
+    assert '<a href="index.html">kbench collection</a>' in page and page.count('<svg class="course"') >= 2

@@ -257,3 +257,13 @@ def test_a_wrong_request_is_one_sentence(
     shutil.copytree(run, tmp_path / "damaged" / "one")
     (tmp_path / "damaged" / "one" / "run.json").write_text("{")
     refused(told(capsys, *argv), said)
+
+
+def test_the_packed_releases_are_ten_on_one_backend_and_what_did_not_run_is_said(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    said = words(told(capsys, str(Path(__file__).parents[3] / "results" / "releases")))
+    assert (
+        "No step in time in 10 releases of Keras (3.6.0 to 3.15.1) of mnist_cnn and mnist_mlp on keras3/torch" in said
+    )
+    assert "Did not run (AttributeError: module 'jax' has no attribute 'spmd_mode'; keras 3.6" in said
