@@ -32,6 +32,7 @@ from kbench.features.coverage.values import BAD
 from kbench.features.history import page as history_page
 from kbench.features.history import told
 from kbench.machine import provenance
+from kbench.records import axes
 from kbench.records.values import INFER, SCRIPT, SLOWER, Example
 from kbench.report import templates
 from kbench.store.files import os_errors_as_user_errors, replace
@@ -195,7 +196,8 @@ def _measures(run: Submitted, rows: Sequence[Summary]) -> Iterator[Measure]:
     machine = json.dumps([about.get(name) for name in ("memory_mib", "system", "cpu")], sort_keys=True)
     machine = re.sub(r'"busy": [^,}]+', "", machine)
     for row in rows:
-        if row.relative_to_fastest and row.shown_seconds:
+        of_version = {"keras", "version"} & {*axes.of_name(row.backend)}  # which the history shows
+        if row.relative_to_fastest and row.shown_seconds and not of_version:
             yield Measure(
                 _kind(row.input, row.task), run.machine, machine, row.title, row.backend, row.relative_to_fastest,
                 row.shown_seconds, run.name, f"runs/{quote(run.name)}.html", row.verdict == SLOWER,

@@ -142,5 +142,6 @@ def test_its_history_is_that_of_all_runs_and_names_no_machine_as_this_one(tmp_pa
     index = (tmp_path / "out" / "index.html").read_text("utf-8")
     page = (tmp_path / "out" / "history.html").read_text("utf-8")
     assert '<a href="history.html">' in index and "names.html" not in index
+    assert ">keras3/torch+keras=" not in index  # versions are no rivals
     assert "from 3.10.0 on, on AMD EPYC, 24 GiB" in index and "on this machine" not in index + page
     assert '<a href="index.html">kbench collection</a>' in page and page.count('<svg class="course"') >= 2
