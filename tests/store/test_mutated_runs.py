@@ -284,6 +284,7 @@ def test_what_no_run_can_have_is_damage_of_its_run_json_and_the_others_are_liste
 
 @pytest.mark.parametrize(("tries", "seed"), [(TRIES, 1), pytest.param(1000, 2, marks=pytest.mark.thorough)])
 @pytest.mark.timeout(3600)
+@pytest.mark.slow("all commands read each of many mutated runs")
 def test_whatever_reads_runs_reads_or_refuses_a_mutated_one_and_lists_the_others(
     bench: Bench, kinds: list[Path], tries: int, seed: int
 ) -> None:

@@ -46,6 +46,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.slow("it reads every case of two whole runs")
 def test_the_packed_runs_have_found_again_what_was_known() -> None:
     rows = {(row.backend, row.name): row for run in RUNS for row in known.names(store.read(run))}
     for one, word in FAULTS.items():
