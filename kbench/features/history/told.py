@@ -38,12 +38,12 @@ def answer(history: History) -> list[str]:
         if not found or (TIME not in found and line in history.visible):
             own = "" if line.axis == DATE else line.backend  # each of which would show another change
             without.setdefault((line.axis, line.machine, bool(found), own), []).append(line)
-    found = [(0 if steps[0].what == TIME else 2, _of_steps(steps)) for steps in alike.values()]
+    sentences = [(0 if steps[0].what == TIME else 2, _of_steps(steps)) for steps in alike.values()]
     # Of the time first, which is what is asked for.
-    found += [
+    sentences += [
         (1 if has_others else 3, _none(of, history, has_others)) for (_, _, has_others, _), of in without.items()
     ]
-    return [plain(words) for _, words in sorted(found, key=lambda one: one[0])]
+    return [plain(words) for _, words in sorted(sentences, key=lambda one: one[0])]
 
 
 def _of_steps(steps: Sequence[Step]) -> str:
