@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 MOST = 300  # characters of an error
 LIKE = 1e-4  # a file that gives outputs so near is worth giving to others
-SWITCHED = ("jax", "tensorflow")  # by jit_compile, which on PyTorch takes seconds
-FEW = 4  # cases of a name with the checks for which a backend compiles for seconds
-OF_GRAPHS = 2  # the same of one that computes nothing without compiling it
+# In how many cases of a name jit_compile is switched, and fit compiled: on PyTorch it takes seconds.
+SWITCHED = {"jax": 4, "tensorflow": 4, "torch": 1}
+OF_GRAPHS = 2  # the same for gradients and files on a backend that computes nothing without compiling it
 AGAIN = 30  # times that what differs from itself is computed again
 ANY_SIZE = ", of a first axis of any size"
 VALUES = ("config", "copy")  # which look at values that are given, not drawn
@@ -55,8 +55,7 @@ class Checks:
         self._framework, self._subject, self._given, self._outputs = framework, subject, given, outputs
         self._asked, self._begin = asked, begin
         self._found: Dict[str, Check] = {}
-        self._compiles = not framework.eager or framework.module.__name__ in SWITCHED
-        self._is_of_few = True
+        self._is_switched = self._is_quick = True
 
     def fields(self, case: Dict[str, Any], is_reference: bool) -> Dict[str, Any]:
         """Fields of the case's event, but its gradients as arrays."""
@@ -70,10 +69,9 @@ class Checks:
             self._without_numbers()
         if case["outputs_only"] or not self._outputs:
             return {"checks": self._found}
-        self._is_of_few = not self._compiles or self._number(case["name"]) <= (
-            FEW if self._framework.eager else OF_GRAPHS
-        )
-        is_quick = self._framework.eager or self._is_of_few
+        number = self._number(case["name"])
+        self._is_switched = number <= SWITCHED.get(self._framework.module.__name__, 0)
+        self._is_quick = self._framework.eager or number <= OF_GRAPHS
         learns = self._subject.in_graph and all(one.dtype.kind in "fV" for one in self._outputs) and bool(self._given)
         found = {}
         if self._asked["checks"] and not is_reference:
@@ -81,7 +79,9 @@ class Checks:
         if self._asked["checks"] and is_reference and learns and all(one.dtype == "float64" for one in self._outputs):
             with contextlib.suppress(Exception):
                 found["slopes"] = Training(self._framework, self._subject, self._given, self._outputs).slopes()
-        elif self._asked["trains"] and learns and is_quick and (self._asked["checks"] or self._subject.is_layer):
+        elif (
+            self._asked["trains"] and learns and self._is_quick and (self._asked["checks"] or self._subject.is_layer)
+        ):
             found = self._trained()  # at last: it changes the layer's weights
         return dict(found, checks=self._found)
 
@@ -143,12 +143,12 @@ class Checks:
         subject, is_random = self._subject, case["random"]
         if subject.in_graph and self._framework.eager and self._given:
             self._try("graph", self._in_a_graph)
-            if subject.is_layer and self._compiles and self._is_of_few:
+            if subject.is_layer and self._is_switched:
                 self._try("jit", lambda: self._in_a_graph(otherwise=True))
         if subject.kept is not None and "how" not in self._found.get("config", {}):
             kept = subject.kept
             self._try("config", lambda: unlike(kept()(self._given), self._outputs, is_random))
-        if not (self._framework.eager or self._is_of_few):
+        if not self._is_quick:
             return
         if isinstance(subject, Steps):
             self._of_steps(subject)
@@ -189,7 +189,7 @@ class Checks:
         except (Exception, SystemExit) as error:
             return {} if NO_SHAPE in str(error) else {"untrained": in_a_line(error)[:MOST]}
         compiles = self._framework.supports_run_eagerly and self._subject.is_layer
-        if self._asked["checks"] and gradients and compiles and self._is_of_few:
+        if self._asked["checks"] and gradients and compiles and self._is_switched:
             self._try("fit", lambda: self._fitted(training, gradients))
         return {"gradients": gradients, "slopes": along(gradients)}
 
