@@ -182,7 +182,7 @@ def _made(name: str, passes: str, check: Callable[[], Iterable[str]]) -> Checked
 
 def _version(run: Submitted, terms: Terms) -> Iterator[str]:
     if run.tries_names and not terms.public_names:
-        yield "it tries public names, and the collection takes no such runs"
+        yield "it tries public names, and collection.toml does not say public_names = true"
     about = run.run.provenance.get("kbench")
     version = about.get("version") if isinstance(about, dict) else None
     if version not in terms.kbench:

@@ -121,8 +121,8 @@ def cases(run: Submitted) -> Iterator[str]:
 def states(run: Submitted, others: Sequence[Submitted]) -> Iterator[str]:
     """Public names are in the states that another run found with the same versions and cases. Raises NotChecked."""
     own, compared = _states(run), 0
-    for other in others if run.tries_names else ():
-        for key, found in _states(other).items() if other.tries_names else ():
+    for other in (one for one in others if one.tries_names):
+        for key, found in _states(other).items():
             mine = own.get(key, {})
             both = mine.keys() & found.keys()
             unlike = sorted(name for name in both if mine[name] != found[name])

@@ -112,35 +112,36 @@ def main(options: argparse.Namespace) -> int:
 def write(to: Collection, out: Path) -> list[Answer]:
     """Write the pages into a folder; returns what was refused of its runs. Raises UserError."""
     left, measures, listed = list[Answer](), list[Measure](), list[Mapping[str, str]]()
-    of_rows = set[tuple[str, str, str]]()
+    admitted_runs, of_rows = list[tuple[Submitted, Answer]](), set[tuple[str, str, str]]()
     with os_errors_as_user_errors("make", out):
         (out / "runs").mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
         runs = [stack.enter_context(submitted.opened(pack)) for pack in to.packs]
-        known = list[Submitted]()
         for run in sorted(runs, key=lambda one: one.run.created):  # a copy is refused, and not what it is of
-            answer = admitted(run, to, known)
+            answer = admitted(run, to, [one for one, _ in admitted_runs])
             if answer.refused:
                 left.append(answer)
-                continue
-            known.append(run)
+            else:
+                admitted_runs.append((run, answer))
+        readings = joined.read([run for run, _ in admitted_runs])
+        for run, answer in admitted_runs:
             counted = [] if run.tries_names else rules.counted(run, to.terms.asked)
             measures += _measures(run, counted)
             of_rows |= {(run.name, row.example, row.backend) for row in counted}
             about = provenance.describe(run.run.provenance)
-            _write(out / "runs" / f"{run.name}.html", "run.html.j2", title=run.name, **_run(run, answer, to, counted))
+            page = {**_run(run, answer, to, counted), "releases": joined.releases(readings, run.name)}
+            _write(out / "runs" / f"{run.name}.html", "run.html.j2", title=run.name, **page)
             if run.tries_names:
                 _write_names(out / "runs" / f"{run.name}.coverage.html", run)
             with os_errors_as_user_errors("copy", run.pack):
                 shutil.copyfile(run.pack, out / "runs" / run.pack.name)
             listed.append({"name": run.name, "about": about, "created": run.run.created[:10]})
-        history, releases = joined.history(known, of_rows), joined.releases(known)
     own = len(listed)
     if not own:
         raise UserError(f"{to.folder} has no run that is admitted: `admit PACK --to {to.folder}` adds one.")
-    if history:
+    if history := joined.history(readings, of_rows):
         replace(out / "history.html", history_page.page(history, home="index.html"), durable=False)
-    if releases:
+    if releases := joined.releases(readings):
         rows = joined.matrix(releases)
         _write(
             out / "names.html",
@@ -275,6 +276,5 @@ def _run(run: Submitted, answer: Answer, to: Collection, counted: Sequence[Summa
         "command": run.run.provenance.get("command_line", ""),
         "pack": f"{run.name}{SUFFIX}",
         "checks": checks,
-        "releases": joined.releases([run]),
         "rows": rows,
     }

@@ -425,7 +425,7 @@ def _of_backends(
         task.backend: [
             one
             for one in made.get(results.generation(task.backend), ())
-            if one.name in of and one.name.partition(".")[0] not in without.get(task.backend, ())
+            if one.name in of and results.is_tried(one.name, task.backend, without)
         ]
         for task in plan.to_measure()
         if task.repeat == 1 and (of := public.get(task.backend))

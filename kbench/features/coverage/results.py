@@ -126,15 +126,10 @@ def names(run: RunResults) -> list[NameResult]:
             compared = [row for case in own if not case.wrong and (row := _compare(case, here, managed))]
             compared += refusals.compared(own, here, REFERENCE)
             for backend in shown:
-                if (
-                    backend in here
-                    and name in here[backend].public
-                    and _module(name) in plan.without.get(backend, ())
-                ):
-                    found.append(NameResult(name, backend, UNTRIED))
-                elif backend in here:
-                    rows = with_effects([row[backend] for row in compared], here[backend].cases)
-                    found.append(_of_name(name, backend, here[backend], rows, [case.id for case in own]))
+                if backend in here:
+                    tried = is_tried(name, backend, plan.without)
+                    rows = with_effects([row[backend] for row in compared if tried], here[backend].cases)
+                    found.append(_of_name(name, backend, here[backend], rows, [case.id for case in own if tried]))
     return found
 
 
@@ -146,8 +141,8 @@ def left(
     """
     found = {}
     for name, one in _told(measured).items():
-        tried = (case for case in cases.get(generation(name), ()) if _module(case.name) not in without.get(name, ()))
-        own = [case for case in tried if case.name in one.public]
+        of_keras = (case for case in cases.get(generation(name), ()) if case.name in one.public)
+        own = [case for case in of_keras if is_tried(case.name, name, without)]
         hung = {case.name for case in own if one.ended.get(case.id, ("",))[0] == HANGS}
         found[name] = [
             case for case in own if case.id not in one.cases and case.id not in one.ended and case.name not in hung
@@ -155,8 +150,9 @@ def left(
     return found
 
 
-def _module(name: str) -> str:
-    return name.partition(".")[0]
+def is_tried(name: str, backend: str, without: Mapping[str, Collection[str]]) -> bool:
+    """Whether a public name is tried on a backend. without: by backend the modules that are not."""
+    return name.partition(".")[0] not in without.get(backend, ())
 
 
 def _of_name(name: str, backend: str, told: _Backend, rows: Sequence[CaseResult], own: Sequence[int]) -> NameResult:

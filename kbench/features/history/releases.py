@@ -18,7 +18,7 @@ from kbench.commands import choices
 from kbench.environments import locks
 from kbench.errors import Interrupted, Stopped, UserError
 from kbench.features.history import lines, reading, told
-from kbench.features.history.values import DATE, TIME, History
+from kbench.features.history.values import DATE, TIME
 from kbench.outputs.told import ToldRun
 from kbench.planning.request import Request
 from kbench.records.values import INTERRUPTED, PRECISION, Backend
@@ -62,8 +62,10 @@ def main(options: argparse.Namespace) -> int:
         except Stopped as stopped:
             raise finish.how_to_go_on(stopped) from stopped
     tried = _tried(series, options.results)
-    terminal.print_text(told.printed(_history(tried), terminal.TABLE, terminal.width()))
-    if left := _missing(series, tried):
+    read = _read(tried)
+    history = lines.history(read.readings, read.failed)
+    terminal.print_text(told.printed(history, terminal.TABLE, terminal.width()))
+    if left := missing(series.releases, tried, _so_far(series, tried)[0]):
         terminal.print_sentence(f"Not measured: {', '.join(left)}. The same command goes on.")
     return 0
 
@@ -128,12 +130,15 @@ def missing(releases: Sequence[str], tried: Collection[str], steps: Mapping[str,
 def _measure(series: Series, options: argparse.Namespace, began: float) -> None:
     """A run after another, until nothing is missing or the next one would take too long."""
     command, longest = choices.command_line(vars(options)), 0.0
-    while left_out := _missing(series, tried := _tried(series, options.results)):
+    while True:
+        tried = _tried(series, options.results)
+        steps, ran = _so_far(series, tried)
+        if not (left_out := missing(series.releases, tried, steps)):
+            return
         left = max(1.0, options.budget - (time.monotonic() - began))
         if longest and left < longest:  # a first one is always begun
             return
-        ran = _that_ran(series, tried)
-        chosen = chosen_next(series.releases, left_out, tried, _step_sizes(series, tried), ran)
+        chosen = chosen_next(series.releases, left_out, tried, steps, ran)
         rounds = -(-len(left_out) // (TOGETHER - bool(tried)))
         terminal.print_note(f"{series.package} {', '.join(chosen)}, side by side; {left:.0f} s are left")
         start, backends = time.monotonic(), series.names(chosen)
@@ -144,10 +149,6 @@ def _measure(series: Series, options: argparse.Namespace, began: float) -> None:
         series.made.add(there.name)
         finish.write(ToldRun(there), plots=False)
         longest = max(longest, time.monotonic() - start)
-
-
-def _missing(series: Series, tried: Mapping[str, Collection[Path]]) -> list[str]:
-    return missing(series.releases, tried, _step_sizes(series, tried))
 
 
 def chosen_next(
@@ -181,27 +182,21 @@ def _behind(pool: Sequence[str], known: Sequence[int], end: int) -> str:
     return next((pool[place] for place in known if place >= end), "")
 
 
-def _step_sizes(series: Series, tried: Mapping[str, Collection[Path]]) -> dict[str, float]:
+def _so_far(series: Series, tried: Mapping[str, Collection[Path]]) -> tuple[dict[str, float], set[str]]:
+    """The sizes of steps, each by the release behind it, and the releases that ran."""
     if not tried:
-        return {}
-    found: dict[str, float] = {}
-    for step in _history(tried).steps:
+        return {}, set()
+    read, sizes = _read(tried), dict[str, float]()
+    for step in lines.history(read.readings).steps:
         if step.what == TIME and step.line.axis != DATE:
-            found[step.after.label] = max(found.get(step.after.label, 0.0), abs(step.ratio - 1))
-    return found
+            sizes[step.after.label] = max(sizes.get(step.after.label, 0.0), abs(step.ratio - 1))
+    ran = {one.backend for one in read.readings}
+    of_series = zip(series.releases, series.names(series.releases), strict=True)
+    return sizes, {release for release, name in of_series if name in ran}
 
 
-def _that_ran(series: Series, tried: Mapping[str, Collection[Path]]) -> set[str]:
-    """The releases that can be a measure of others."""
-    read = reading.readings(sorted({run for of_release in tried.values() for run in of_release}))
-    names = {one.backend for one in read.readings}
-    return {one for one, name in zip(series.releases, series.names(series.releases), strict=True) if name in names}
-
-
-def _history(tried: Mapping[str, Collection[Path]]) -> History:
-    runs = sorted({run for of_release in tried.values() for run in of_release})
-    read = reading.readings(runs)
-    return lines.history(read.readings, read.failed)
+def _read(tried: Mapping[str, Collection[Path]]) -> reading.Read:
+    return reading.readings(sorted({run for of_release in tried.values() for run in of_release}))
 
 
 def _tried(series: Series, results: Path) -> dict[str, list[Path]]:
@@ -225,8 +220,8 @@ def _tried(series: Series, results: Path) -> dict[str, list[Path]]:
             ended = {one.example for one in cells if store.outcome(raw, one).status != INTERRUPTED}
             if cells and wanted <= ended:
                 found.setdefault(release, []).append(run)
-    told = reading.readings(sorted({run for of_release in found.values() for run in of_release})).readings
-    busy = {(one.run, one.backend) for one in told if one.refused == reading.BUSY and one.run not in series.made}
+    readings = _read(found).readings
+    busy = {(one.run, one.backend) for one in readings if one.refused == reading.BUSY and one.run not in series.made}
     for release, name in zip(series.releases, series.names(series.releases), strict=True):
         found[release] = [run for run in found.get(release, ()) if (run.name, name) not in busy]
     return {release: its for release, its in found.items() if its}

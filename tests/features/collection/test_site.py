@@ -106,12 +106,12 @@ def test_public_names_by_release_lead_to_their_runs_and_states_that_another_run_
     shutil.copyfile(CHECKOUT / "results" / "reference-coverage-keras2.kbench.zip", names)
     (tmp_path / "collection.toml").write_text('title = "T"\nkbench = ["0.1.0"]\n')
     (why,) = admit(names, collection.read(tmp_path)).refused
-    assert why.refused == ("it tries public names, and the collection takes no such runs",)
+    assert why.refused == ("it tries public names, and collection.toml does not say public_names = true",)
     (tmp_path / "collection.toml").write_text('title = "T"\nkbench = ["0.1.0"]\npublic_names = true\n')
     to = collection.read(tmp_path)
     assert site.write(to, tmp_path / "out") == []
     page = (tmp_path / "out" / "names.html").read_text("utf-8")
-    assert re.search(r'<a href="runs/names.html">keras2/theano<br>Keras 2\.[\d.]+, theano [\d.]+</a>', page)
+    assert re.search(r'<a href="runs/names.html">keras2/theano, Keras 2\.[\d.]+, theano [\d.]+</a>', page)
     assert 'class="bad">raises</td>' in page and "not measured" not in page
     index = (tmp_path / "out" / "index.html").read_text("utf-8")
     assert re.search(
